@@ -1,0 +1,58 @@
+// Package names holds every name that crosses a process or module boundary: HTTP headers, plugin root ids, shared-data
+// keys, filter-state keys and agent paths. It has no code, so that a name is spelled once.
+package names
+
+// Root ids of the two plugins that the module contains.
+const (
+	// RootDownstream is the downstream HTTP filter: it reads the request and picks the endpoint.
+	RootDownstream = "zerohop"
+	// RootAttempt is the upstream HTTP filter of the destination cluster: Envoy runs it once per attempt.
+	RootAttempt = "zerohop-attempt"
+)
+
+// HTTP headers. All are lower case, as Envoy stores them.
+const (
+	// HeaderDestination carries the picked ip:port (Gateway API Inference Extension, endpoint picker protocol).
+	HeaderDestination = "x-gateway-destination-endpoint"
+	// HeaderDestinationSubset is the protocol's subset hint; a client has no say in it.
+	HeaderDestinationSubset = "x-gateway-destination-endpoint-subset"
+	// HeaderDestinationServed names the endpoint that served (endpoint picker protocol).
+	HeaderDestinationServed = "x-gateway-destination-endpoint-served"
+	// HeaderFallback sends a request to the fallback cluster in filter_state mode, where the default route is the
+	// destination cluster.
+	HeaderFallback = "x-zerohop-fallback"
+	// HeaderDropReason says in a local response why no endpoint was picked (llm-d's name).
+	HeaderDropReason = "x-llm-d-request-dropped-reason"
+)
+
+// Stripped lists the request headers that only the filter may set. They are removed from every request, wherever they
+// came from.
+var Stripped = [...]string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback}
+
+// Shared-data keys. The number is the format version of the value.
+const (
+	// KeySnapshot holds the newest encoded snapshot (package snapshot).
+	KeySnapshot = "zerohop.snapshot.v1"
+	// KeySnapshotVersion holds 16 bytes, little-endian: u64 snapshot version, u64 monotonic nanoseconds of receipt.
+	KeySnapshotVersion = "zerohop.snapshot_version.v1"
+	// KeyLeader holds 16 bytes, little-endian: u64 VM epoch of the leader, u64 monotonic nanoseconds at which the lease ends.
+	KeyLeader = "zerohop.leader.v1"
+)
+
+// Filter-state keys. Envoy stores a plugin's property under "wasm." + key.
+const (
+	// StateStream is the property by which the attempt filter finds its stream: u64 VM epoch, u32 stream, little-endian.
+	StateStream = "zerohop.stream"
+	// StatePick is the property that the access log prints.
+	StatePick = "zerohop.pick"
+	// StateOriginalDst is Envoy's filter-state object that an ORIGINAL_DST cluster reads first.
+	StateOriginalDst = "envoy.network.transport_socket.original_dst_address"
+)
+
+// The agent's HTTP interface.
+const (
+	// PathSnapshot answers GET ?v=N with the newest snapshot as soon as its version differs from N (long poll).
+	PathSnapshot = "/v1/snapshot"
+	// ContentTypeSnapshot is the media type of an encoded snapshot.
+	ContentTypeSnapshot = "application/vnd.zerohop.snapshot"
+)

@@ -1,0 +1,137 @@
+// Package plan defines the compiled configuration that the filter runs: versioned compact JSON with every default applied
+// and every reference resolved. The agent (or "zerohop render") compiles it from an EndpointPickerConfig; the filter
+// parses it once per configuration. The package has no reflection, clock or I/O.
+package plan
+
+// Version is the schema version this package reads and writes.
+const Version = 1
+
+// DestinationMode says how the filter tells Envoy where to send a request.
+const (
+	DestinationHeader      = "header"       // header x-gateway-destination-endpoint, ORIGINAL_DST with use_http_header
+	DestinationFilterState = "filter_state" // filter state original_dst_address, ORIGINAL_DST without header
+)
+
+// FailureMode says what happens to a request for which there is no endpoint at all.
+const (
+	FailClose = "FailClose" // 503 with a reason
+	FailOpen  = "FailOpen"  // the fallback cluster
+)
+
+// Plan is one compiled configuration. JSON names are the field names in lower camel case, as tagged.
+type Plan struct {
+	Version        int        `json:"version"`
+	Destination    string     `json:"destination"`
+	FailureMode    string     `json:"failureMode"`
+	Agent          Agent      `json:"agent"`
+	Bounds         Bounds     `json:"bounds"`
+	Prefix         Prefix     `json:"prefix"`
+	Plugins        []Plugin   `json:"plugins"`
+	Profiles       []Profile  `json:"profiles"`
+	ProfileHandler string     `json:"profileHandler"` // name of a plugin
+	Endpoints      []Endpoint `json:"endpoints"`      // used until the first snapshot arrives
+}
+
+// Agent says where snapshots come from. An empty Cluster means that there is no agent.
+type Agent struct {
+	Cluster       string `json:"cluster"`       // Envoy cluster name
+	PollTimeoutMs int    `json:"pollTimeoutMs"` // how long one long poll may stay open
+	StaleMs       int    `json:"staleMs"`       // endpoint metrics older than this are not believed
+}
+
+// Bounds caps the filter's state per worker.
+type Bounds struct {
+	Endpoints   int `json:"endpoints"`   // most endpoints that are considered
+	IndexBlocks int `json:"indexBlocks"` // most (endpoint, block) records in the prefix index
+}
+
+// Prefix configures block hashing and the approximate prefix index.
+type Prefix struct {
+	AutoTune             bool `json:"autoTune"`             // block size and capacity from the engine's own report
+	BlockSizeTokens      int  `json:"blockSizeTokens"`      // used when AutoTune is off or nothing is reported; at least 64 takes effect
+	MaxPrefixBlocks      int  `json:"maxPrefixBlocks"`      // used when MaxPrefixTokens is 0
+	MaxPrefixTokens      int  `json:"maxPrefixTokens"`      // longest prefix that is hashed
+	LRUCapacityPerServer int  `json:"lruCapacityPerServer"` // blocks per endpoint when the engine reports nothing
+}
+
+// Plugin is one configured plugin instance.
+type Plugin struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Parameters Params `json:"parameters"` // every declared parameter, defaults applied
+}
+
+// Profile is one scheduling profile. Filters run in order, then all scorers, then the picker.
+type Profile struct {
+	Name    string   `json:"name"`
+	Filters []string `json:"filters"` // plugin names
+	Scorers []Scorer `json:"scorers"`
+	Picker  string   `json:"picker"` // plugin name
+}
+
+// Scorer is a reference to a scorer with its raw weight.
+type Scorer struct {
+	Plugin string  `json:"plugin"`
+	Weight float64 `json:"weight"`
+}
+
+// Endpoint is a statically known endpoint.
+type Endpoint struct {
+	Name    string `json:"name"`    // namespace/name
+	Address string `json:"address"` // ip:port, IPv6 in brackets, no zone
+}
+
+// Params are a plugin's parameters, in the order in which they stand in the plan. Values are kept as JSON text
+// (numbers, booleans) or decoded strings. Encoding to JSON gives an object.
+type Params []Param
+
+// Param is one parameter.
+type Param struct {
+	Name string
+	Kind ParamKind
+	Num  float64 // Kind Number; Bool as 0 or 1
+	Str  string  // Kind String
+}
+
+// ParamKind is the JSON type of a parameter.
+type ParamKind uint8
+
+// The kinds of parameter that plugins may declare.
+const (
+	Number ParamKind = iota
+	Bool
+	String
+)
+
+// Float returns the number called name, or def if there is none.
+func (p Params) Float(name string, def float64) float64 {
+	for i := range p {
+		if p[i].Name == name && p[i].Kind == Number {
+			return p[i].Num
+		}
+	}
+	return def
+}
+
+// Int returns the number called name truncated to an int, or def if there is none.
+func (p Params) Int(name string, def int) int { return int(p.Float(name, float64(def))) }
+
+// Bool returns the boolean called name, or def if there is none.
+func (p Params) Bool(name string, def bool) bool {
+	for i := range p {
+		if p[i].Name == name && p[i].Kind == Bool {
+			return p[i].Num != 0
+		}
+	}
+	return def
+}
+
+// String returns the string called name, or def if there is none.
+func (p Params) String(name, def string) string {
+	for i := range p {
+		if p[i].Name == name && p[i].Kind == String {
+			return p[i].Str
+		}
+	}
+	return def
+}
