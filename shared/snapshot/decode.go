@@ -1,0 +1,125 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// View reads an encoded snapshot in place; see Open. The zero View is an empty snapshot of version 0.
+type View struct {
+	records []byte // count records
+	text    []byte
+	stride  int // record length
+	count   int
+	version uint64
+}
+
+// Open validates b completely, so that reading the View cannot fail, and returns a View that reads b in place: b belongs to
+// the View, and must not change, for as long as the View or anything filled from it is used.
+func Open(b []byte) (View, error) {
+	v, err := open(b)
+	if err != nil {
+		return View{}, err
+	}
+	var e Endpoint
+	last := uint64(0)
+	for i := range v.count {
+		if err := v.read(i, &e); err != nil {
+			return View{}, &endpointError{i, err}
+		}
+		if err := e.check(); err != nil {
+			return View{}, &endpointError{i, err}
+		}
+		if e.ID <= last {
+			return View{}, &endpointError{i, ErrID}
+		}
+		last = e.ID
+	}
+	return v, nil
+}
+
+// open checks everything but the records.
+func open(b []byte) (View, error) {
+	if len(b) < headerLen {
+		if n := min(len(b), len(Magic)); string(b[:n]) != Magic[:n] {
+			return View{}, ErrMagic
+		}
+		return View{}, ErrTruncated
+	}
+	if string(b[:len(Magic)]) != Magic {
+		return View{}, ErrMagic
+	}
+	le := binary.LittleEndian
+	if le.Uint32(b[offFormat:]) != FormatVersion {
+		return View{}, ErrVersion
+	}
+	total := uint64(le.Uint32(b[offTotal:]))
+	if uint64(len(b)) < total {
+		return View{}, ErrTruncated
+	}
+	if uint64(len(b)) != total {
+		return View{}, ErrLength
+	}
+	if le.Uint64(b[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
+		return View{}, ErrChecksum
+	}
+	header, stride := uint64(le.Uint16(b[offHeaderLen:])), uint64(le.Uint16(b[offRecordLen:]))
+	count, textLen := uint64(le.Uint32(b[offCount:])), uint64(le.Uint32(b[offTextLen:]))
+	text := header + count*stride // at most 2^48: no overflow
+	if header < headerLen || stride < recordLen || text+textLen > total {
+		return View{}, ErrLength
+	}
+	return View{
+		records: b[header:text:text],
+		text:    b[text : text+textLen : text+textLen],
+		stride:  int(stride),
+		count:   int(count),
+		version: le.Uint64(b[offVersion:]),
+	}, nil
+}
+
+// Version returns the snapshot version that the agent gave.
+func (v View) Version() uint64 { return v.version }
+
+// Len returns the number of endpoints.
+func (v View) Len() int { return v.count }
+
+// Endpoint fills e with endpoint i, 0 <= i < Len. Endpoints stand in ascending order of ID. Name and Address point into the
+// bytes given to Open.
+func (v View) Endpoint(i int, e *Endpoint) {
+	// Open has read every record, so the error cannot occur.
+	_ = v.read(i, e)
+}
+
+func (v View) read(i int, e *Endpoint) error {
+	r := v.records[i*v.stride:][:recordLen]
+	le := binary.LittleEndian
+	var ok bool
+	if e.Address, ok = v.slice(le.Uint32(r[recAddrOff:]), le.Uint16(r[recAddrLen:])); !ok {
+		return ErrAddress
+	}
+	if e.Name, ok = v.slice(le.Uint32(r[recNameOff:]), le.Uint16(r[recNameLen:])); !ok {
+		return ErrName
+	}
+	e.ID = le.Uint64(r[recID:])
+	e.Flags = le.Uint16(r[recFlags:])
+	e.ScrapeAgeMs = le.Uint32(r[recAgeMs:])
+	e.ScrapeSeq = le.Uint32(r[recSeq:])
+	e.Waiting = le.Uint32(r[recWaiting:])
+	e.Running = le.Uint32(r[recRunning:])
+	e.KVUsage = math.Float32frombits(le.Uint32(r[recKVUsage:]))
+	e.BlockSize = le.Uint32(r[recBlockSize:])
+	e.NumBlocks = le.Uint32(r[recNumBlocks:])
+	return nil
+}
+
+// slice returns a piece of the text section, and whether it lies inside.
+func (v View) slice(off uint32, n uint16) ([]byte, bool) {
+	lo, hi := uint64(off), uint64(off)+uint64(n)
+	if hi > uint64(len(v.text)) {
+		return nil, false
+	}
+	return v.text[lo:hi:hi], true
+}
