@@ -1,0 +1,56 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+)
+
+// render makes Envoy's bootstrap by the command that users run.
+func (s *Stack) render(ctx context.Context, admin string) ([]byte, error) {
+	args := []string{
+		"render", "envoy",
+		"--config-file", s.configFile(), "--endpoints", s.endpointsFile(),
+		"--listen", s.Listen, "--admin", admin, "--agent", s.agentAddr, "--wasm", s.tools.Module,
+	}
+	if s.opts.DestinationMode != "" {
+		args = append(args, "--destination-mode", s.opts.DestinationMode)
+	}
+	if s.opts.FailureMode != "" {
+		args = append(args, "--failure-mode", s.opts.FailureMode)
+	}
+	if len(s.opts.Fallback) > 0 {
+		args = append(args, "--fallback", strings.Join(s.opts.Fallback, ","))
+	}
+	var out, errOut bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.tools.Binary, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("zerohop %s: %w\n%s", strings.Join(args, " "), err, errOut.Bytes())
+	}
+	if s.opts.Edit == nil {
+		return out.Bytes(), nil
+	}
+	b, err := s.opts.Edit(out.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("edit bootstrap: %w", err)
+	}
+	return b, nil
+}
+
+// EndpointsYAML writes endpoints in the form of the EPP's endpoint file.
+func EndpointsYAML(endpoints []Endpoint) []byte {
+	var b bytes.Buffer
+	b.WriteString("endpoints:\n")
+	for _, e := range endpoints {
+		host, port, err := net.SplitHostPort(e.Address)
+		if err != nil {
+			host, port = e.Address, "" // the agent reports it with the field name
+		}
+		fmt.Fprintf(&b, "- {name: %q, address: %q, port: %q}\n", e.Name, host, port)
+	}
+	return b.Bytes()
+}
