@@ -22,6 +22,16 @@ const MinBlockTokens = 64
 // ID returns the id of one block. The length of b is a multiple of BytesPerToken.
 func ID(b []byte) uint64 { return xxhash.Sum64(b) }
 
+// Seed returns the start of the chain of every prompt of a request: the hash of the model name followed by the cache
+// salt, without separator.
+func Seed(model, salt []byte) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	_, _ = d.Write(model) // never fails
+	_, _ = d.Write(salt)
+	return d.Sum64()
+}
+
 // Chain returns the chain hash that follows prev when a block with this id is added.
 func Chain(prev, id uint64) uint64 {
 	var b [16]byte
