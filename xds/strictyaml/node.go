@@ -29,13 +29,16 @@ func (n Node) Problemf(format string, args ...any) {
 	n.problems.Addf(n.Path(), format, args...)
 }
 
-// Fields reports every field of the object that is not in known, and a value that is not an object.
-func (n Node) Fields(known ...string) {
+// Fields reports every field of the object that is not in known, and a value that is not an object. It returns whether
+// the value is an object.
+func (n Node) Fields(known ...string) bool {
 	for _, k := range n.Keys() {
 		if !slices.Contains(known, k) {
 			n.problems.Addf(join(n.path, k), "unknown field %q; known here: %s", k, strings.Join(known, ", "))
 		}
 	}
+	_, ok := n.value.(map[string]any)
+	return ok
 }
 
 // Keys returns the object's keys in alphabetical order.
@@ -81,6 +84,14 @@ func (n Node) Text() string {
 		n.mismatch("a string")
 	}
 	return s
+}
+
+// Required returns a string and reports one that is absent or empty.
+func (n Node) Required() string {
+	if n.value == nil || n.value == "" {
+		n.Problemf("is missing")
+	}
+	return n.Text()
 }
 
 // Number returns a finite number.
@@ -130,9 +141,13 @@ const maxListed = 50
 // Problems collects what is wrong with a document. The zero value is ready to use.
 type Problems struct{ list []string }
 
-// Addf adds a problem of the field at path.
+// Addf adds a problem of the field at path. A problem that is already known is not repeated, so that a value may be read
+// twice.
 func (p *Problems) Addf(path, format string, args ...any) {
-	p.list = append(p.list, path+": "+fmt.Sprintf(format, args...))
+	s := path + ": " + fmt.Sprintf(format, args...)
+	if !slices.Contains(p.list, s) {
+		p.list = append(p.list, s)
+	}
 }
 
 // Len returns the number of problems found so far.

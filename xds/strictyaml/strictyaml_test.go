@@ -76,8 +76,9 @@ func TestNodeReportsAllProblems(t *testing.T) {
 
 func TestProblemsAreBounded(t *testing.T) {
 	var p Problems
-	for range maxListed + 7 {
-		p.Addf("x", "bad")
+	for i := range maxListed + 7 {
+		p.Addf("x", "bad %d", i)
+		p.Addf("x", "bad %d", i)
 	}
 	if got := p.Err().Error(); !strings.HasSuffix(got, "\nand 7 more") {
 		t.Errorf("error ends in %q", got[len(got)-20:])
