@@ -1,6 +1,7 @@
 // Package plan defines the compiled configuration that the filter runs: versioned compact JSON with every default applied
 // and every reference resolved. The agent (or "zerohop render") compiles it from an EndpointPickerConfig; the filter
-// parses it once per configuration. The package has no reflection, clock or I/O.
+// parses it once per configuration. Parse and Append are the only way between Plan and JSON: the package has no
+// reflection, because encoding/json in the Wasm module would cost 1.7 MB, and no clock or I/O either.
 package plan
 
 // Version is the schema version this package reads and writes.
@@ -18,7 +19,7 @@ const (
 	FailOpen  = "FailOpen"  // the fallback cluster
 )
 
-// Plan is one compiled configuration. JSON names are the field names in lower camel case, as tagged.
+// Plan is one compiled configuration. The tags give the JSON names. Numbers without another bound are 0 to MaxInt32.
 type Plan struct {
 	Version        int        `json:"version"`
 	Destination    string     `json:"destination"`
@@ -81,8 +82,7 @@ type Endpoint struct {
 	Address string `json:"address"` // ip:port, IPv6 in brackets, no zone
 }
 
-// Params are a plugin's parameters, in the order in which they stand in the plan. Values are kept as JSON text
-// (numbers, booleans) or decoded strings. Encoding to JSON gives an object.
+// Params are a plugin's parameters, in the order in which they stand in the plan. In JSON they are an object.
 type Params []Param
 
 // Param is one parameter.

@@ -43,11 +43,7 @@ func arrange(eps []Endpoint) (order []int, textLen uint64, err error) {
 	order = make([]int, len(eps))
 	for i := range eps {
 		e := &eps[i]
-		err := e.check()
-		if err == nil && len(e.Name) > math.MaxUint16 {
-			err = ErrTooLarge
-		}
-		if err != nil {
+		if err := e.check(); err != nil {
 			return nil, 0, &endpointError{i, err}
 		}
 		order[i] = i

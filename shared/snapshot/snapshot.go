@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -29,14 +30,14 @@ var (
 	ErrTooLarge  = errors.New("too large for the format")
 	ErrID        = errors.New("id is zero, repeated or out of order")
 	ErrAddress   = errors.New("address is not a canonical ip:port")
-	ErrName      = errors.New("name is outside the text section or has control characters")
+	ErrName      = errors.New("name is too long, has control characters or is outside the text section")
 	ErrKVUsage   = errors.New("kv usage is not finite")
 )
 
 // Endpoint is one endpoint of a snapshot: what discovery knows and the newest scraped metrics.
 type Endpoint struct {
 	ID          uint64  // EndpointID(Name, Address)
-	Name        []byte  // namespace/name; no control characters, at most 65535 bytes
+	Name        []byte  // namespace/name; see ValidName
 	Address     []byte  // ip:port in canonical form, see ValidAddress
 	Flags       uint16  // Draining …
 	ScrapeAgeMs uint32  // age of the metrics when the snapshot was encoded; NeverScraped if there are none
@@ -81,7 +82,7 @@ func (e *Endpoint) check() error {
 		return ErrID
 	case !ValidAddress(e.Address):
 		return ErrAddress
-	case !validName(e.Name):
+	case !ValidName(e.Name):
 		return ErrName
 	case e.KVUsage-e.KVUsage != 0: // NaN or infinite
 		return ErrKVUsage
@@ -89,12 +90,16 @@ func (e *Endpoint) check() error {
 	return nil
 }
 
-// validName keeps control characters out, because names end up in access logs and on pages.
-func validName(name []byte) bool {
+// MaxName is the longest name of an endpoint in bytes.
+const MaxName = math.MaxUint16
+
+// ValidName reports whether name can stand in a snapshot: at most MaxName bytes without control characters, because names
+// end up in access logs and on pages.
+func ValidName(name []byte) bool {
 	for _, c := range name {
 		if c < ' ' || c == 0x7F {
 			return false
 		}
 	}
-	return true
+	return len(name) <= MaxName
 }

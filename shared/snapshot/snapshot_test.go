@@ -76,7 +76,7 @@ func TestRoundTrip(t *testing.T) {
 		{"none", []Endpoint{}},
 		{"sample", sample()},
 		{"without a name", []Endpoint{endpoint("", "10.0.0.1:1")}},
-		{"longest name", []Endpoint{endpoint(string(bytes.Repeat([]byte("n"), math.MaxUint16)), "10.0.0.1:1")}},
+		{"longest name", []Endpoint{endpoint(string(bytes.Repeat([]byte("n"), MaxName)), "10.0.0.1:1")}},
 		{"extremes", []Endpoint{{
 			ID: math.MaxUint64, Name: []byte("ns/größe"), Address: []byte("[::]:65535"), Flags: math.MaxUint16,
 			ScrapeAgeMs: math.MaxUint32, ScrapeSeq: math.MaxUint32, Waiting: math.MaxUint32, Running: math.MaxUint32,
@@ -139,7 +139,7 @@ func TestAppendRefuses(t *testing.T) {
 		{"address", with(func(e *Endpoint) { e.Address = []byte("localhost:80") }), ErrAddress},
 		{"name with line feed", with(func(e *Endpoint) { e.Name = []byte("a\nb") }), ErrName},
 		{"name with delete", with(func(e *Endpoint) { e.Name = []byte("a\x7fb") }), ErrName},
-		{"name too long", with(func(e *Endpoint) { e.Name = bytes.Repeat([]byte("n"), math.MaxUint16+1) }), ErrTooLarge},
+		{"name too long", with(func(e *Endpoint) { e.Name = bytes.Repeat([]byte("n"), MaxName+1) }), ErrName},
 		{"kv usage NaN", with(func(e *Endpoint) { e.KVUsage = float32(math.NaN()) }), ErrKVUsage},
 		{"kv usage infinite", with(func(e *Endpoint) { e.KVUsage = float32(math.Inf(1)) }), ErrKVUsage},
 	}

@@ -1,0 +1,59 @@
+package names
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestHeaders(t *testing.T) {
+	headers := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason}
+	for _, h := range headers {
+		t.Run(h, func(t *testing.T) {
+			// Envoy stores names in lower case and compares them byte by byte.
+			if !regexp.MustCompile(`^x-[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(h) {
+				t.Errorf("%q is not a lower-case extension header", h)
+			}
+		})
+	}
+	if got := slices.Compact(slices.Sorted(slices.Values(headers))); len(got) != len(headers) {
+		t.Errorf("%d headers, %d distinct names", len(headers), len(got))
+	}
+}
+
+// TestStripped keeps every request header that steers on the list of those that a client cannot send. The drop reason
+// stands in responses only.
+func TestStripped(t *testing.T) {
+	want := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback}
+	got := slices.Sorted(slices.Values(Stripped[:]))
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("Stripped is %q, want %q", got, want)
+	}
+}
+
+func TestSharedDataKeys(t *testing.T) {
+	for _, key := range []string{KeySnapshot, KeySnapshotVersion, KeyLeader} {
+		t.Run(key, func(t *testing.T) {
+			// Shared data has no delete: another format needs another key.
+			if !regexp.MustCompile(`^zerohop\.[a-z_]+\.v[1-9][0-9]*$`).MatchString(key) {
+				t.Errorf("%q is not zerohop.NAME.vN", key)
+			}
+		})
+	}
+}
+
+func TestFilterStateKeys(t *testing.T) {
+	for _, key := range []string{StateStream, StatePick} {
+		if !strings.HasPrefix(key, "zerohop.") {
+			t.Errorf("%q lacks the prefix zerohop.", key)
+		}
+	}
+	if RootDownstream == RootAttempt {
+		t.Error("both root ids are the same")
+	}
+	if !strings.HasPrefix(PathSnapshot, "/v1/") {
+		t.Errorf("%q lacks the API version", PathSnapshot)
+	}
+}

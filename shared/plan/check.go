@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"strconv"
+
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+// problems returns what is wrong with the values of p, each with its path. What a plugin can do and which parameters it
+// takes is checked where plugins are known, in the scheduler.
+func (p *Plan) problems() []fieldError {
+	c := checker{plugins: make(map[string]int, len(p.Plugins))}
+	c.oneOf("destination", p.Destination, DestinationHeader, DestinationFilterState)
+	c.oneOf("failureMode", p.FailureMode, FailClose, FailOpen)
+	if p.Agent.Cluster != "" {
+		c.positive("agent.pollTimeoutMs", p.Agent.PollTimeoutMs)
+		c.positive("agent.staleMs", p.Agent.StaleMs)
+	}
+	c.positive("bounds.endpoints", p.Bounds.Endpoints)
+	if !p.Prefix.AutoTune {
+		c.positive("prefix.blockSizeTokens", p.Prefix.BlockSizeTokens)
+	}
+	c.checkPlugins(p.Plugins)
+	c.checkProfiles(p.Profiles)
+	c.reference("profileHandler", p.ProfileHandler)
+	c.checkEndpoints(p.Endpoints)
+	return c.found
+}
+
+type checker struct {
+	plugins map[string]int // index of each plugin by name
+	found   []fieldError
+}
+
+func (c *checker) add(path, what string) { c.found = append(c.found, fieldError{path, what}) }
+
+func (c *checker) oneOf(path, got, a, b string) {
+	if got != a && got != b {
+		c.add(path, "must be "+strconv.Quote(a)+" or "+strconv.Quote(b)+", not "+strconv.Quote(got))
+	}
+}
+
+func (c *checker) positive(path string, got int) {
+	if got < 1 {
+		c.add(path, "must be at least 1, not "+strconv.Itoa(got))
+	}
+}
+
+// reference checks that name is the name of a plugin.
+func (c *checker) reference(path, name string) {
+	if name == "" {
+		c.add(path, "must name a plugin")
+	} else if _, ok := c.plugins[name]; !ok {
+		c.add(path, "no plugin named "+strconv.Quote(name))
+	}
+}
+
+func (c *checker) checkPlugins(plugins []Plugin) {
+	for i := range plugins {
+		p := &plugins[i]
+		at := element("plugins", i)
+		c.unique(c.plugins, "plugins", i, p.Name)
+		if p.Type == "" {
+			c.add(at+".type", "must not be empty")
+		}
+	}
+}
+
+func (c *checker) checkProfiles(profiles []Profile) {
+	if len(profiles) == 0 {
+		c.add("profiles", "must have at least one profile")
+	}
+	names := make(map[string]int, len(profiles))
+	for i := range profiles {
+		p := &profiles[i]
+		at := element("profiles", i)
+		c.unique(names, "profiles", i, p.Name)
+		for j, name := range p.Filters {
+			c.reference(element(at+".filters", j), name)
+		}
+		for j := range p.Scorers {
+			c.reference(element(at+".scorers", j)+".plugin", p.Scorers[j].Plugin)
+		}
+		c.reference(at+".picker", p.Picker)
+	}
+}
+
+func (c *checker) checkEndpoints(endpoints []Endpoint) {
+	seen := make(map[Endpoint]int, len(endpoints))
+	for i, e := range endpoints {
+		at := element("endpoints", i)
+		if !snapshot.ValidName([]byte(e.Name)) {
+			c.add(at+".name", "must have no control characters and at most "+strconv.Itoa(snapshot.MaxName)+" bytes")
+		}
+		if !snapshot.ValidAddress([]byte(e.Address)) {
+			c.add(at+".address", strconv.Quote(e.Address)+" must be ip:port in canonical form, IPv6 in brackets")
+		}
+		if first, ok := seen[e]; ok {
+			c.add(at, "repeats "+element("endpoints", first))
+		} else {
+			seen[e] = i
+		}
+	}
+}
+
+// unique checks that element i of list has a name that no earlier element has.
+func (c *checker) unique(names map[string]int, list string, i int, name string) {
+	at := element(list, i) + ".name"
+	if name == "" {
+		c.add(at, "must not be empty")
+	} else if first, ok := names[name]; ok {
+		c.add(at, strconv.Quote(name)+" is the name of "+element(list, first)+" too")
+	} else {
+		names[name] = i
+	}
+}
+
+// element returns the path of element i of list.
+func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
