@@ -1,0 +1,193 @@
+// Package filter is the life cycle of requests inside Envoy as a host-neutral state machine: it receives proxy-wasm
+// callbacks, feeds the body to the scanner, asks the scheduler for an endpoint and tells Envoy by way of a small Host
+// interface. It makes no scheduling decision of its own and has no proxy-wasm symbol, so that the same code runs in Envoy
+// (package module) and against an emulated host in go test.
+//
+// One VM serves one worker thread. Nothing here is safe for concurrent use, and nothing is allocated per request in steady
+// state.
+package filter
+
+import (
+	"github.com/zerohop/zerohop/filter/scan"
+	"github.com/zerohop/zerohop/scorers/sched"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// tickMs is the period of ticks: lease renewal, statistics, poll retries.
+const tickMs = 100
+
+// VM is all state of one Wasm VM.
+type VM struct {
+	host  Host
+	epoch uint64 // identifies this VM among the process's others and its own predecessors
+
+	roots    []root
+	active   uint32 // root context id of the newest downstream plugin; 0 before the first configure
+	contexts contextTable
+	streams  []stream
+	free     int32 // head of the list of free streams, -1 if none
+	serial   uint32
+
+	scanners     []*scan.Scanner
+	freeScanners []int32
+
+	plan   *plan.Plan
+	sched  *sched.Scheduler
+	intake intake
+	stats  stats
+	heap   heapGuard
+
+	warmed bool // the code has run once, or this is the run
+	body   bodySource
+	line   []byte // scratch for the pick property
+	key    [streamKeyLen]byte
+}
+
+// root is one root context.
+type root struct {
+	id   uint32
+	kind rootKind
+}
+
+type rootKind uint8
+
+const (
+	rootUnknown rootKind = iota
+	rootDownstream
+	rootAttempt
+)
+
+// New returns the state of a fresh VM.
+func New(h Host) *VM {
+	v := &VM{host: h, free: -1, epoch: h.Random() | 1}
+	v.contexts.init()
+	v.body.host = h
+	v.line = make([]byte, 0, 256)
+	return v
+}
+
+// Configure handles proxy_on_configure for root context id with size bytes of configuration, and reports whether the
+// configuration is accepted. On false the previous configuration stays in force. It writes no shared data, since Envoy also
+// calls it in a throw-away VM.
+func (v *VM) Configure(id uint32, size int) bool {
+	if v.host.RootID() == names.RootAttempt {
+		v.setRoot(id, rootAttempt)
+		return true
+	}
+	p, err := plan.Parse(v.host.Configuration(size))
+	if err != nil {
+		v.host.Log(LogError, "zerohop: configuration rejected: "+err.Error())
+		return false
+	}
+	if v.sched == nil {
+		v.sched, err = sched.New(p, v.epoch)
+	} else {
+		err = v.sched.Reconfigure(p)
+	}
+	if err != nil {
+		v.host.Log(LogError, "zerohop: configuration rejected: "+err.Error())
+		return false
+	}
+	v.plan = p
+	v.setRoot(id, rootDownstream)
+	v.active = id
+	v.intake.reset()
+	v.stats.define(v.host)
+	if !v.warmed {
+		v.warmed = true
+		warm()
+	}
+	v.heap.collect(v.host)
+	v.host.SetTick(tickMs)
+	return true
+}
+
+// Tick handles proxy_on_tick. Only the newest downstream root acts: an older one keeps ticking until its last stream ends.
+func (v *VM) Tick(id uint32) {
+	if id != v.active {
+		return
+	}
+	now := v.host.Now()
+	v.lead(now)
+	v.refresh(now)
+	v.flush(now)
+	v.heap.check(v.host)
+}
+
+// CreateContext handles proxy_on_context_create. parent is 0 for a root context.
+func (v *VM) CreateContext(id, parent uint32) {
+	if parent == 0 {
+		v.setRoot(id, rootUnknown)
+		return
+	}
+	switch v.rootKind(parent) {
+	case rootDownstream:
+		ref := v.newStream(id)
+		v.contexts.put(id, ref, v.streams[ref].serial)
+	case rootAttempt:
+		v.contexts.put(id, attemptUnknown, 0)
+	}
+}
+
+// DeleteContext handles proxy_on_delete, the last callback of a context.
+func (v *VM) DeleteContext(id uint32) {
+	ref, ok := v.contexts.take(id)
+	switch {
+	case !ok:
+		v.dropRoot(id)
+	case ref >= 0:
+		v.endStream(ref)
+	}
+}
+
+func (v *VM) setRoot(id uint32, kind rootKind) {
+	for i := range v.roots {
+		if v.roots[i].id == id {
+			v.roots[i].kind = kind
+			return
+		}
+	}
+	v.roots = append(v.roots, root{id, kind})
+}
+
+func (v *VM) rootKind(id uint32) rootKind {
+	for i := range v.roots {
+		if v.roots[i].id == id {
+			return v.roots[i].kind
+		}
+	}
+	return rootUnknown
+}
+
+func (v *VM) dropRoot(id uint32) {
+	for i := range v.roots {
+		if v.roots[i].id == id {
+			v.roots = append(v.roots[:i], v.roots[i+1:]...)
+			return
+		}
+	}
+}
+
+// Recovered says that a callback for context id panicked: a bug. The request goes on without a pick, to the fallback
+// cluster.
+func (v *VM) Recovered(id uint32) {
+	v.stats.n[cPanics]++
+	v.host.Log(LogError, "zerohop: recovered from a panic; the request goes to the fallback cluster")
+	if s, _, attempt := v.lookup(id); s != nil && !attempt {
+		v.releaseScanner(s)
+		if s.phase < phaseDecided {
+			s.phase = phaseDecided
+			v.fallBack(id)
+		}
+	}
+}
+
+// fallBack sends the request to the fallback cluster. In header mode that is where the default route leads.
+func (v *VM) fallBack(ctx uint32) {
+	if v.plan != nil && v.plan.Destination == plan.DestinationFilterState && v.host.Use(ctx) {
+		v.host.ReplaceRequestHeader(names.HeaderFallback, one[:])
+	}
+}
+
+var one = [1]byte{'1'}

@@ -1,0 +1,175 @@
+package filter
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+// Times of the snapshot path, in nanoseconds.
+const (
+	leaseNs      = 1500e6 // a leader that does not renew for this long is replaced
+	lookEveryNs  = 1e6    // how often a busy worker looks at the version key
+	maxBackOffNs = 1000e6 // longest pause between failing polls
+	minBackOffNs = 100e6
+)
+
+// stampLen is the length of the values of names.KeySnapshotVersion and names.KeyLeader: two little-endian u64.
+const stampLen = 16
+
+// intake is the snapshot path of one VM: it adopts what stands in shared data and, where this VM holds the lease, polls
+// the agent and writes shared data.
+type intake struct {
+	version  uint64 // version adopted; 0 if none
+	recvAt   uint64 // when that version was received
+	lookedAt uint64
+
+	leading  bool
+	inFlight bool
+	token    uint32
+	failures uint
+	retryAt  uint64
+
+	stamp [stampLen]byte
+	path  []byte
+}
+
+// reset forgets the call in flight: Envoy drops the calls of an old root context without a word.
+func (in *intake) reset() { in.inFlight, in.retryAt, in.lookedAt = false, 0, 0 }
+
+// ageMs is the time since the adopted snapshot was received.
+func (in *intake) ageMs(now uint64) uint64 {
+	if in.version == 0 || now < in.recvAt {
+		return 0
+	}
+	return (now - in.recvAt) / 1e6
+}
+
+// refresh adopts a newer snapshot from shared data if there is one. It looks at most every lookEveryNs.
+func (v *VM) refresh(now uint64) {
+	in := &v.intake
+	if now-in.lookedAt < lookEveryNs {
+		return
+	}
+	in.lookedAt = now
+	b, _ := v.host.Shared(names.KeySnapshotVersion)
+	if len(b) != stampLen {
+		return
+	}
+	version, recvAt := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	if version == in.version {
+		return
+	}
+	in.version = version // also when it turns out to be broken, so that it is read once
+	blob, _ := v.host.Shared(names.KeySnapshot)
+	view, err := snapshot.Open(blob)
+	if err != nil {
+		v.stats.n[cSnapshotErrors]++
+		return
+	}
+	in.recvAt = recvAt
+	v.sched.Apply(view, recvAt, now)
+	v.stats.n[cSnapshots]++
+}
+
+// lead takes or renews the lease and keeps one poll open while this VM holds it.
+func (v *VM) lead(now uint64) {
+	in := &v.intake
+	if v.plan.Agent.Cluster == "" {
+		return
+	}
+	was := in.leading
+	in.leading = v.holdLease(now)
+	if in.leading && !was {
+		v.stats.n[cLeases]++
+	}
+	if in.leading && !in.inFlight && now >= in.retryAt {
+		v.poll()
+	}
+}
+
+// holdLease reports whether this VM holds the lease, after taking or renewing it where it may.
+func (v *VM) holdLease(now uint64) bool {
+	b, cas := v.host.Shared(names.KeyLeader)
+	if len(b) == stampLen {
+		holder, until := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		if holder != v.epoch && now < until {
+			return false
+		}
+	} else {
+		cas = 1 // a token that no stored value has: the store succeeds only if nobody else created the key
+	}
+	st := v.intake.stamp[:]
+	binary.LittleEndian.PutUint64(st, v.epoch)
+	binary.LittleEndian.PutUint64(st[8:], now+leaseNs)
+	return v.host.SetShared(names.KeyLeader, st, cas)
+}
+
+// poll asks the agent for a snapshot that is newer than the one in shared data.
+func (v *VM) poll() {
+	in := &v.intake
+	in.path = append(in.path[:0], names.PathSnapshot+"?v="...)
+	in.path = strconv.AppendUint(in.path, in.version, 10)
+	token, ok := v.host.Get(v.plan.Agent.Cluster, in.path, v.plan.Agent.PollTimeoutMs)
+	if !ok {
+		v.pollFailed()
+		return
+	}
+	in.inFlight, in.token = true, token
+}
+
+func (v *VM) pollFailed() {
+	in := &v.intake
+	v.stats.n[cPollErrors]++
+	pause := uint64(maxBackOffNs)
+	if in.failures < 4 {
+		pause = minBackOffNs << in.failures
+	}
+	in.failures++
+	in.retryAt = v.host.Now() + pause
+}
+
+// CallDone handles proxy_on_http_call_response for a call of root context id with size bytes of body.
+func (v *VM) CallDone(id, token uint32, size int) {
+	in := &v.intake
+	if id != v.active || !in.inFlight || token != in.token {
+		return
+	}
+	in.inFlight = false
+	switch statusCode(v.host.CallStatus()) {
+	case 200:
+		if !v.store(v.host.CallBody(size)) {
+			v.stats.n[cSnapshotErrors]++
+			v.pollFailed()
+			return
+		}
+	case 304: // nothing newer within the poll's time
+	default:
+		v.pollFailed()
+		return
+	}
+	in.failures, in.retryAt = 0, 0
+	if in.leading {
+		v.poll()
+	}
+}
+
+// store writes a received snapshot to shared data for all workers, the blob before its version.
+func (v *VM) store(blob []byte) bool {
+	view, err := snapshot.Open(blob)
+	if err != nil {
+		return false
+	}
+	now := v.host.Now()
+	version := view.Version()
+	v.host.SetShared(names.KeySnapshot, blob, 0)
+	st := v.intake.stamp[:]
+	binary.LittleEndian.PutUint64(st, version)
+	binary.LittleEndian.PutUint64(st[8:], now)
+	v.host.SetShared(names.KeySnapshotVersion, st, 0)
+	v.intake.lookedAt = 0
+	v.refresh(now)
+	return true
+}

@@ -1,0 +1,132 @@
+package filter
+
+import "github.com/zerohop/zerohop/scorers/sched"
+
+// The plain counters. They are kept in the VM and added to Envoy's process-wide stats by tick.
+const (
+	cPicks          = iota // requests that got an endpoint
+	cBodyBytes             // body bytes scanned
+	cPrefixHits            // picks whose endpoint was believed to hold at least one block
+	cMatchedBlocks         // blocks believed to be held by the picked endpoint
+	cTotalBlocks           // informative blocks of all scored prompts
+	cCapped                // prompts longer than the configured prefix
+	cRetries               // attempts after the first
+	cStripped              // requests that carried headers of ours
+	cStrayAttempts         // attempts whose stream was not known
+	cPanics                // recovered panics
+	cSnapshots             // snapshots adopted
+	cSnapshotErrors        // snapshots that could not be decoded
+	cPollErrors            // failed polls of the agent
+	cLeases                // times this VM became the leader
+	cCoolDowns             // endpoints cooled down
+	cNeutral               // scores that were neutral for want of fresh metrics
+	cClamped               // scores outside [0,1]
+	cEvicted               // prefix index records evicted
+	cUniversal             // requests whose leading blocks were discounted as universal
+	cOverflow              // endpoints beyond the configured bound
+	counters
+)
+
+var counterNames = [counters]string{
+	cPicks:          "zerohop_picks_total",
+	cBodyBytes:      "zerohop_body_bytes_total",
+	cPrefixHits:     "zerohop_prefix_hits_total",
+	cMatchedBlocks:  "zerohop_prefix_matched_blocks_total",
+	cTotalBlocks:    "zerohop_prefix_blocks_total",
+	cCapped:         "zerohop_prefix_capped_total",
+	cRetries:        "zerohop_retries_total",
+	cStripped:       "zerohop_stripped_requests_total",
+	cStrayAttempts:  "zerohop_stray_attempts_total",
+	cPanics:         "zerohop_panics_total",
+	cSnapshots:      "zerohop_snapshots_total",
+	cSnapshotErrors: "zerohop_snapshot_errors_total",
+	cPollErrors:     "zerohop_poll_errors_total",
+	cLeases:         "zerohop_leases_total",
+	cCoolDowns:      "zerohop_cooldowns_total",
+	cNeutral:        "zerohop_neutral_scores_total",
+	cClamped:        "zerohop_clamped_scores_total",
+	cEvicted:        "zerohop_prefix_evicted_records_total",
+	cUniversal:      "zerohop_universal_prefixes_total",
+	cOverflow:       "zerohop_overflow_endpoints_total",
+}
+
+// stats holds the VM's counts and the ids of Envoy's stats.
+type stats struct {
+	defined  bool
+	n        [counters]int64
+	sent     [counters]int64
+	fallback [reasons]int64
+	fellSent [reasons]int64
+
+	ids         [counters]uint32
+	fallbackIDs [reasons]uint32
+	decision    uint32 // histogram, µs from the last body callback to the pick
+	snapshotAge uint32 // gauge, ms, set by the leader
+	endpoints   uint32 // gauge, set by the leader
+}
+
+// define defines the stats once per VM.
+func (t *stats) define(h Host) {
+	if t.defined {
+		return
+	}
+	t.defined = true
+	for i := range t.ids {
+		t.ids[i] = h.DefineMetric(Counter, counterNames[i])
+	}
+	for i := range t.fallbackIDs {
+		if reason(i) != reasonScored {
+			t.fallbackIDs[i] = h.DefineMetric(Counter, "zerohop_fallback_"+reasonNames[i]+"_total")
+		}
+	}
+	t.decision = h.DefineMetric(Histogram, "zerohop_decision_us")
+	t.snapshotAge = h.DefineMetric(Gauge, "zerohop_snapshot_age_ms")
+	t.endpoints = h.DefineMetric(Gauge, "zerohop_endpoints")
+}
+
+// picked counts a request that got an endpoint.
+func (t *stats) picked(h Host, s *stream) {
+	t.n[cPicks]++
+	if s.reason != reasonScored {
+		t.fallback[s.reason]++
+	}
+	if s.d.Matched > 0 {
+		t.n[cPrefixHits]++
+		t.n[cMatchedBlocks] += int64(s.d.Matched)
+	}
+	t.n[cTotalBlocks] += int64(s.d.Total)
+	h.Record(t.decision, uint64(s.decideNs/1000))
+}
+
+// flush adds what was counted since the last flush to Envoy's stats.
+func (v *VM) flush(now uint64) {
+	t := &v.stats
+	s := v.sched.Stats(now)
+	t.adopt(&s)
+	for i := range t.n {
+		if d := t.n[i] - t.sent[i]; d > 0 {
+			v.host.Add(t.ids[i], d)
+			t.sent[i] = t.n[i]
+		}
+	}
+	for i := range t.fallback {
+		if d := t.fallback[i] - t.fellSent[i]; d > 0 {
+			v.host.Add(t.fallbackIDs[i], d)
+			t.fellSent[i] = t.fallback[i]
+		}
+	}
+	if v.intake.leading {
+		v.host.Record(t.endpoints, uint64(s.Endpoints))
+		v.host.Record(t.snapshotAge, v.intake.ageMs(now))
+	}
+}
+
+// adopt takes over the scheduler's counters.
+func (t *stats) adopt(s *sched.Stats) {
+	t.n[cCoolDowns] = int64(s.CoolDowns)
+	t.n[cNeutral] = int64(s.Neutral)
+	t.n[cClamped] = int64(s.Clamped)
+	t.n[cEvicted] = int64(s.IndexEvicted)
+	t.n[cUniversal] = int64(s.UniversalHits)
+	t.n[cOverflow] = int64(s.Overflow)
+}

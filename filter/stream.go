@@ -1,0 +1,212 @@
+package filter
+
+import (
+	"encoding/binary"
+
+	"github.com/zerohop/zerohop/filter/scan"
+	"github.com/zerohop/zerohop/scorers/sched"
+)
+
+// stream is one downstream request. It holds no pointer; the scanner is referred to by index.
+type stream struct {
+	ctx     uint32
+	serial  uint32 // tells this use of the record from earlier ones
+	next    int32  // next free record
+	scanner int32  // index into VM.scanners; -1 if none
+	nextTry int32  // slot announced for the attempt after the current one; -1 if none
+	seen    int    // bytes of the body that were scanned
+	block   int    // tokens per prefix block that the scan was begun with
+
+	phase     phase
+	api       scan.API
+	reason    reason
+	attempts  bool // the attempt filter has seen this stream
+	responded bool // a response came from an endpoint
+	firstByte bool // its first body byte came
+	replied   bool // a response was sent downstream
+	decideNs  uint32
+
+	d sched.Decision
+}
+
+// phase is how far a request has come.
+type phase uint8
+
+const (
+	phaseNew     phase = iota
+	phaseBody          // the body is being scanned
+	phaseDecided       // an endpoint was picked, or the request was let go without one
+	phaseRefused       // answered locally
+)
+
+// attemptUnknown marks a context of the attempt filter whose stream is not known.
+const attemptUnknown = -1
+
+// streamKeyLen is the size of the property by which the attempt filter finds its stream: epoch, record, serial.
+const streamKeyLen = 16
+
+// maxScanners bounds the bodies that are scanned at the same time; further requests are routed by load.
+const maxScanners = 4096
+
+func (v *VM) newStream(ctx uint32) int32 {
+	if v.free < 0 {
+		v.streams = append(v.streams, stream{next: -1})
+		v.free = int32(len(v.streams) - 1)
+	}
+	ref := v.free
+	s := &v.streams[ref]
+	v.free = s.next
+	v.serial++
+	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, nextTry: -1}
+	s.d.Cur = -1
+	return ref
+}
+
+// endStream releases all that the stream holds, however it ended.
+func (v *VM) endStream(ref int32) {
+	s := &v.streams[ref]
+	v.releaseScanner(s)
+	if v.sched != nil && s.d.Cur >= 0 {
+		v.sched.Done(v.host.Now(), &s.d, s.replied && !s.responded)
+	}
+	s.serial = 0
+	s.next = v.free
+	v.free = ref
+}
+
+// acquireScanner gives s a scanner and reports whether there was one.
+func (v *VM) acquireScanner(s *stream) bool {
+	n := len(v.freeScanners)
+	if n == 0 {
+		if len(v.scanners) >= maxScanners {
+			return false
+		}
+		v.scanners = append(v.scanners, new(scan.Scanner))
+		v.freeScanners = append(v.freeScanners, int32(len(v.scanners)-1))
+		n = 1
+	}
+	s.scanner = v.freeScanners[n-1]
+	v.freeScanners = v.freeScanners[:n-1]
+	return true
+}
+
+func (v *VM) releaseScanner(s *stream) {
+	if s.scanner >= 0 {
+		v.freeScanners = append(v.freeScanners, s.scanner)
+		s.scanner = -1
+	}
+}
+
+// streamKey writes the property that leads the attempt filter to record ref. The result is valid until the next call.
+func (v *VM) streamKey(ref int32) []byte {
+	binary.LittleEndian.PutUint64(v.key[:], v.epoch)
+	binary.LittleEndian.PutUint32(v.key[8:], uint32(ref))
+	binary.LittleEndian.PutUint32(v.key[12:], v.streams[ref].serial)
+	return v.key[:]
+}
+
+// findStream returns the record that a property names, or attemptUnknown if it is not of this VM or has ended.
+func (v *VM) findStream(key []byte) int32 {
+	if len(key) != streamKeyLen || binary.LittleEndian.Uint64(key) != v.epoch {
+		return attemptUnknown
+	}
+	ref := binary.LittleEndian.Uint32(key[8:])
+	serial := binary.LittleEndian.Uint32(key[12:])
+	if int(ref) >= len(v.streams) || serial == 0 || v.streams[ref].serial != serial {
+		return attemptUnknown
+	}
+	return int32(ref)
+}
+
+// lookup returns the record that context id belongs to, and whether id is a context of the attempt filter.
+func (v *VM) lookup(id uint32) (s *stream, ref int32, attempt bool) {
+	ref, serial, ok := v.contexts.get(id)
+	if !ok || ref == attemptUnknown {
+		return nil, 0, false
+	}
+	if ref < 0 {
+		ref, attempt = -2-ref, true
+	}
+	if v.streams[ref].serial != serial {
+		return nil, 0, false
+	}
+	return &v.streams[ref], ref, attempt
+}
+
+// attemptRef is the reference that the context table keeps for an attempt of record ref.
+func attemptRef(ref int32) int32 { return -2 - ref }
+
+// contextTable maps context ids to stream records by open addressing with linear probing. References below 0 stand for
+// contexts of the attempt filter: attemptUnknown, or attemptRef once the stream is known.
+type contextTable struct {
+	keys    []uint32 // 0 marks a free place; Envoy's context ids start at 1
+	refs    []int32
+	serials []uint32 // the record's serial when the reference was made, so that a reused record is noticed
+	n       int
+}
+
+func (t *contextTable) init() {
+	t.keys = make([]uint32, 256)
+	t.refs = make([]int32, 256)
+	t.serials = make([]uint32, 256)
+}
+
+func (t *contextTable) place(id uint32) int { return int(id*2654435769>>7) & (len(t.keys) - 1) }
+
+func (t *contextTable) get(id uint32) (ref int32, serial uint32, ok bool) {
+	for i := t.place(id); t.keys[i] != 0; i = (i + 1) & (len(t.keys) - 1) {
+		if t.keys[i] == id {
+			return t.refs[i], t.serials[i], true
+		}
+	}
+	return 0, 0, false
+}
+
+func (t *contextTable) put(id uint32, ref int32, serial uint32) {
+	if t.n*2 >= len(t.keys) {
+		t.grow()
+	}
+	i := t.place(id)
+	for t.keys[i] != 0 && t.keys[i] != id {
+		i = (i + 1) & (len(t.keys) - 1)
+	}
+	if t.keys[i] == 0 {
+		t.n++
+	}
+	t.keys[i], t.refs[i], t.serials[i] = id, ref, serial
+}
+
+// take removes id and returns its reference. Later entries of the run move up, so that no tombstone is left.
+func (t *contextTable) take(id uint32) (int32, bool) {
+	mask := len(t.keys) - 1
+	i := t.place(id)
+	for t.keys[i] != id {
+		if t.keys[i] == 0 {
+			return 0, false
+		}
+		i = (i + 1) & mask
+	}
+	ref := t.refs[i]
+	t.n--
+	for j := (i + 1) & mask; t.keys[j] != 0; j = (j + 1) & mask {
+		if home := t.place(t.keys[j]); (j-home)&mask >= (j-i)&mask {
+			t.keys[i], t.refs[i], t.serials[i] = t.keys[j], t.refs[j], t.serials[j]
+			i = j
+		}
+	}
+	t.keys[i] = 0
+	return ref, true
+}
+
+func (t *contextTable) grow() {
+	old := *t
+	t.keys = make([]uint32, 2*len(old.keys))
+	t.refs = make([]int32, 2*len(old.keys))
+	t.serials = make([]uint32, 2*len(old.keys))
+	t.n = 0
+	for i, k := range old.keys {
+		if k != 0 {
+			t.put(k, old.refs[i], old.serials[i])
+		}
+	}
+}
