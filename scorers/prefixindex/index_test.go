@@ -1,0 +1,113 @@
+package prefixindex
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// step is one request routed to slot.
+type step struct {
+	chain []uint64
+	slot  int32
+}
+
+func TestMatch(t *testing.T) {
+	tests := []struct {
+		name  string
+		caps  []int
+		steps []step
+		ask   []uint64
+		want  []int32
+	}{
+		{"empty index", []int{4, 4}, nil, []uint64{1}, []int32{0, 0}},
+		{"A1 shared head", []int{9, 9, 9}, []step{{[]uint64{1, 2}, 0}, {[]uint64{1, 2}, 2}}, []uint64{1, 3}, []int32{1, 0, 1}},
+		{"A2 least recently used goes", []int{2}, []step{{[]uint64{1}, 0}, {[]uint64{2}, 0}, {[]uint64{3}, 0}}, []uint64{1}, []int32{0}},
+		{"A2 rest stays", []int{2}, []step{{[]uint64{1}, 0}, {[]uint64{2}, 0}, {[]uint64{3}, 0}}, []uint64{2}, []int32{1}},
+		{"A5 gap ends the match", []int{9, 9}, []step{{[]uint64{1}, 0}, {[]uint64{2}, 1}}, []uint64{1, 2}, []int32{1, 0}},
+		{"A6 no blocks", []int{9}, []step{{[]uint64{1}, 0}}, nil, []int32{0}},
+		{"tail goes before head", []int{4}, []step{{[]uint64{1, 2, 3}, 0}, {[]uint64{7, 8}, 0}}, []uint64{1, 2, 3}, []int32{2}},
+		{"chain above capacity keeps its head", []int{2}, []step{{[]uint64{1, 2, 3, 4}, 0}}, []uint64{1, 2, 3, 4}, []int32{2}},
+		{"zero capacity holds nothing", []int{0}, []step{{[]uint64{1}, 0}}, []uint64{1}, []int32{0}},
+		{"scaled to the bound", []int{40, 40}, []step{{seq(1, 40), 0}}, seq(1, 40), []int32{8, 0}},
+		{"unknown slot is ignored", []int{4}, []step{{[]uint64{1}, 9}}, []uint64{1}, []int32{0}},
+		{"slot of the second word", make64(70, 4), []step{{[]uint64{1, 2}, 69}, {[]uint64{1}, 3}}, []uint64{1, 2}, at(70, 69, 2, 3, 1)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bound := 16
+			if len(tt.caps) > 16 {
+				bound = 1024
+			}
+			x := New(bound)
+			x.SetCapacities(tt.caps)
+			for _, s := range tt.steps {
+				x.Record(s.chain, s.slot)
+			}
+			got := make([]int32, len(tt.caps))
+			x.Match(tt.ask, got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("match (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// seq returns n chain hashes from start.
+func seq(start, n int) []uint64 {
+	out := make([]uint64, n)
+	for i := range out {
+		out[i] = uint64(start + i)
+	}
+	return out
+}
+
+func make64(n, v int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+// at returns n zeros with value v at index i for each pair (i, v).
+func at(n int, pairs ...int) []int32 {
+	out := make([]int32, n)
+	for p := 0; p < len(pairs); p += 2 {
+		out[pairs[p]] = int32(pairs[p+1])
+	}
+	return out
+}
+
+func TestNothingBigBeforeTraffic(t *testing.T) {
+	x := New(1 << 24)
+	x.SetCapacities(make64(1000, 31250))
+	if x.Bytes() > 64<<10 {
+		t.Errorf("an empty index takes %d bytes", x.Bytes())
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	const slots, blocks = 4, 100
+	x := New(slots * 500)
+	x.SetCapacities(make64(slots, 500))
+	match := make([]int32, slots)
+	chains := make([][]uint64, 64)
+	for i := range chains {
+		chains[i] = seq(1+i*1000, blocks)
+	}
+	n := 0
+	request := func() {
+		clear(match)
+		chain := chains[n*7%len(chains)]
+		x.Match(chain, match)
+		x.Record(chain, int32(n%slots))
+		n++
+	}
+	for range 1000 {
+		request()
+	}
+	if got := testing.AllocsPerRun(1000, request); got != 0 {
+		t.Errorf("%v allocations per request", got)
+	}
+}

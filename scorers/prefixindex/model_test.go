@@ -1,0 +1,188 @@
+package prefixindex
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// model is the index written down plainly: one list of hashes per slot, most recently used first.
+type model struct {
+	max   int
+	caps  []int
+	lists [][]uint64
+}
+
+func (m *model) setCapacities(caps []int) {
+	sum := 0
+	for _, c := range caps {
+		sum += c
+	}
+	for len(m.lists) < len(caps) {
+		m.lists = append(m.lists, nil)
+		m.caps = append(m.caps, 0)
+	}
+	for i := range m.lists {
+		c := 0
+		if i < len(caps) {
+			c = caps[i]
+		}
+		if sum > m.max {
+			c = int(float64(c) / float64(sum) * float64(m.max))
+		}
+		m.caps[i] = c
+		m.lists[i] = m.lists[i][:min(c, len(m.lists[i]))]
+	}
+}
+
+func (m *model) record(chain []uint64, slot int) {
+	chain = chain[:min(len(chain), m.caps[slot])]
+	list := slices.Clone(chain)
+	for _, k := range m.lists[slot] {
+		if !slices.Contains(chain, k) {
+			list = append(list, k)
+		}
+	}
+	m.lists[slot] = list[:min(len(list), m.caps[slot])]
+}
+
+func (m *model) match(chain []uint64) []int32 {
+	out := make([]int32, len(m.lists))
+	for s, list := range m.lists {
+		for _, k := range chain {
+			if !slices.Contains(list, k) {
+				break
+			}
+			out[s]++
+		}
+	}
+	return out
+}
+
+// contents returns the recency list of each slot, checking its links on the way.
+func contents(t *rapid.T, x *Index) [][]uint64 {
+	out := make([][]uint64, len(x.lists))
+	entries := map[uint32]bool{}
+	total := 0
+	for s := range x.lists {
+		l := &x.lists[s]
+		prev := uint32(0)
+		for r := l.head; r != 0; r = x.recs[r].next {
+			if x.recs[r].prev != prev || x.recs[r].slot != uint32(s) {
+				t.Fatalf("slot %d: record %d is %+v behind %d", s, r, x.recs[r], prev)
+			}
+			e := x.recs[r].entry
+			if got := x.findRecord(e, uint32(s)); got != r || !x.held(e, uint32(s)) {
+				t.Fatalf("slot %d: record %d is found as %d, bit %v", s, r, got, x.held(e, uint32(s)))
+			}
+			out[s] = append(out[s], x.entries[e].key)
+			entries[e] = true
+			prev = r
+		}
+		if l.tail != prev || int(l.size) != len(out[s]) {
+			t.Fatalf("slot %d: tail %d size %d, walked to %d over %d", s, l.tail, l.size, prev, len(out[s]))
+		}
+		total += len(out[s])
+	}
+	if total != x.records || len(entries) != x.table.n {
+		t.Fatalf("%d records and %d entries counted, %d and %d walked", x.records, x.table.n, total, len(entries))
+	}
+	return out
+}
+
+// drawChain draws a chain from a small tree, so that chains share heads: a hash determines all hashes before it.
+func drawChain(t *rapid.T) []uint64 {
+	n := rapid.IntRange(0, 12).Draw(t, "blocks")
+	chain := make([]uint64, n)
+	h := uint64(0)
+	for i := range chain {
+		h = h*4 + uint64(rapid.IntRange(1, 3).Draw(t, "branch"))
+		chain[i] = h * 0x9E3779B97F4A7C15
+	}
+	return chain
+}
+
+func TestIndexFollowsModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bound := rapid.IntRange(0, 200).Draw(t, "bound")
+		x, m := New(bound), &model{max: bound}
+		caps := rapid.SliceOfN(rapid.IntRange(0, 40), 1, 4)
+		first := caps.Draw(t, "capacities")
+		x.SetCapacities(first)
+		m.setCapacities(first)
+		slot := func() int { return rapid.IntRange(0, len(m.lists)-1).Draw(t, "slot") }
+		t.Repeat(map[string]func(*rapid.T){
+			"record": func(t *rapid.T) {
+				chain, s := drawChain(t), slot()
+				if rapid.Bool().Draw(t, "match first") {
+					x.Match(chain, make([]int32, len(m.lists)))
+				}
+				x.Record(chain, int32(s))
+				m.record(chain, s)
+			},
+			"match": func(t *rapid.T) {
+				chain := drawChain(t)
+				got := make([]int32, len(m.lists))
+				x.Match(chain, got)
+				if diff := cmp.Diff(m.match(chain), got); diff != "" {
+					t.Fatalf("match of %v (-model +index):\n%s", chain, diff)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				s := slot()
+				x.RemoveEndpoint(int32(s))
+				m.lists[s] = nil
+			},
+			"capacities": func(t *rapid.T) {
+				c := caps.Draw(t, "capacities")
+				if rapid.IntRange(0, 9).Draw(t, "many slots") == 0 {
+					c = append(make([]int, rapid.IntRange(60, 140).Draw(t, "slots before")), c...)
+				}
+				x.SetCapacities(c)
+				m.setCapacities(c)
+			},
+			"flush": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 {
+					x.Flush()
+					clear(m.lists)
+				}
+			},
+			"": func(t *rapid.T) {
+				got := contents(t, x)
+				for s := range m.lists {
+					if !slices.Equal(m.lists[s], got[s]) {
+						t.Fatalf("slot %d: model %v, index %v", s, m.lists[s], got[s])
+					}
+				}
+				if x.Len() > bound {
+					t.Fatalf("%d records exceed the bound of %d", x.Len(), bound)
+				}
+			},
+		})
+	})
+}
+
+// TestForgedChains feeds chains that repeat hashes, which only a forger can make: accuracy may suffer, nothing else.
+func TestForgedChains(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := New(64)
+		x.SetCapacities([]int{rapid.IntRange(1, 20).Draw(t, "capacity"), 20})
+		chains := rapid.SliceOfN(rapid.Uint64Range(1, 6), 0, 12)
+		for range rapid.IntRange(1, 20).Draw(t, "requests") {
+			chain := chains.Draw(t, "chain")
+			x.Match(chain, make([]int32, 2))
+			x.Record(chain, int32(rapid.IntRange(0, 1).Draw(t, "slot")))
+			for s := range x.lists {
+				n := uint32(0)
+				for r := x.lists[s].head; r != 0 && n <= 20; r = x.recs[r].next {
+					n++
+				}
+				if n != x.lists[s].size {
+					t.Fatalf("slot %d: %d records walked, %d counted", s, n, x.lists[s].size)
+				}
+			}
+		}
+	})
+}

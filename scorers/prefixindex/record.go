@@ -1,0 +1,250 @@
+package prefixindex
+
+// place is where the index has a block of the chain being recorded.
+type place struct {
+	entry uint32 // 0 if nobody holds the block
+	rec   uint32 // 0 if the slot does not hold it
+}
+
+// onPath marks the records of the chain being recorded, in record.slot.
+const onPath = 1 << 31
+
+// Record says that the prompt with this chain was sent to slot. The blocks become the most recently used of the slot, head
+// first; of a chain that is longer than the slot's capacity only the head is kept. The chain is read during the call only.
+func (x *Index) Record(chain []uint64, slot int32) {
+	if int(slot) >= len(x.lists) {
+		return
+	}
+	l := &x.lists[slot]
+	if len(chain) > int(l.cap) {
+		chain = chain[:l.cap]
+	}
+	if len(chain) == 0 {
+		return
+	}
+	held := x.locate(chain, uint32(slot))
+	chain = chain[:len(x.path)]
+	x.touch(l)
+	// The held blocks of the chain are in front, so that this evicts none of them: chain <= capacity.
+	if missing := uint32(len(chain) - held); l.size+missing > l.cap {
+		x.shrink(slot, l.cap-missing)
+	}
+	if held < len(chain) {
+		x.insert(l, chain, uint32(slot))
+	}
+}
+
+// locate fills path with the place of each block of chain, and returns how many of them slot holds already. It ends early
+// at a block that stands in the chain for the second time (hashes can be forged), as a record has one place in the list.
+// The record of a block is usually the one behind that of the block before, since they were last used together.
+func (x *Index) locate(chain []uint64, slot uint32) int {
+	if cap(x.path) < len(chain) {
+		x.path = make([]place, len(chain), 2*len(chain))
+	}
+	x.path = x.path[:len(chain)]
+	held, last := 0, uint32(0)
+	for i, key := range chain {
+		e := x.entryOf(i, key)
+		r := uint32(0)
+		if e != 0 && x.held(e, slot) {
+			if next := x.recs[last].next; last != 0 && next != 0 && x.recs[next].entry == e {
+				r = next
+			} else {
+				r = x.findRecord(e, slot)
+			}
+			if x.recs[r].slot&onPath != 0 {
+				x.path = x.path[:i]
+				break
+			}
+			x.recs[r].slot |= onPath
+			held++
+		}
+		x.path[i], last = place{e, r}, r
+	}
+	for i := range x.path {
+		x.recs[x.path[i].rec].slot &^= onPath
+	}
+	return held
+}
+
+// entryOf returns the entry of block i, from the memo of Match if it is the same chain.
+func (x *Index) entryOf(i int, key uint64) uint32 {
+	if i < len(x.memo) {
+		if e := x.memo[i]; x.entries[e].key == key && x.entries[e].holders != 0 {
+			return e
+		}
+	}
+	return x.find(key)
+}
+
+// touch moves the records in path to the front of the list, in order. Neighbours that are in order already move together.
+func (x *Index) touch(l *lru) {
+	p := x.path
+	after := uint32(0)
+	for i := 0; i < len(p); i++ {
+		first := p[i].rec
+		if first == 0 {
+			continue
+		}
+		for i+1 < len(p) && p[i+1].rec != 0 && x.recs[p[i].rec].next == p[i+1].rec {
+			i++
+		}
+		x.splice(l, first, p[i].rec, after)
+		after = p[i].rec
+	}
+}
+
+// splice moves the run first…last of the list behind after, or to the front if after is 0.
+func (x *Index) splice(l *lru, first, last, after uint32) {
+	if x.recs[first].prev == after {
+		return
+	}
+	x.cut(l, first, last)
+	x.link(l, first, last, after)
+}
+
+// cut takes the run first…last out of the list.
+func (x *Index) cut(l *lru, first, last uint32) {
+	prev, next := x.recs[first].prev, x.recs[last].next
+	if prev != 0 {
+		x.recs[prev].next = next
+	} else {
+		l.head = next
+	}
+	if next != 0 {
+		x.recs[next].prev = prev
+	} else {
+		l.tail = prev
+	}
+}
+
+// link puts the run first…last behind after, or in front if after is 0.
+func (x *Index) link(l *lru, first, last, after uint32) {
+	next := l.head
+	if after != 0 {
+		next = x.recs[after].next
+		x.recs[after].next = first
+	} else {
+		l.head = first
+	}
+	x.recs[first].prev, x.recs[last].next = after, next
+	if next != 0 {
+		x.recs[next].prev = last
+	} else {
+		l.tail = last
+	}
+}
+
+// insert adds the blocks of chain that path says are missing, each behind the block before it.
+func (x *Index) insert(l *lru, chain []uint64, slot uint32) {
+	after := uint32(0)
+	for i, key := range chain {
+		r := x.path[i].rec
+		if r == 0 {
+			// An entry that was found has other holders, so that the evictions since have not freed it.
+			e := x.path[i].entry
+			if e == 0 {
+				e = x.newEntry(key)
+			} else if x.held(e, slot) {
+				continue // the chain repeats a hash
+			}
+			r = x.newRecord(e, slot)
+			x.link(l, r, r, after)
+			l.size++
+		}
+		after = r
+	}
+}
+
+// shrink evicts the least recently used blocks of slot until at most size are left.
+func (x *Index) shrink(slot int32, size uint32) {
+	l := &x.lists[slot]
+	if l.size <= size {
+		return
+	}
+	r := l.tail
+	for ; l.size > size; l.size-- {
+		prev := x.recs[r].prev
+		x.freeRecord(r)
+		x.evicted++
+		r = prev
+	}
+	l.tail = r
+	if r == 0 {
+		l.head = 0
+	} else {
+		x.recs[r].next = 0
+	}
+}
+
+// newEntry adds an entry without holders to the table.
+func (x *Index) newEntry(key uint64) uint32 {
+	e := x.freeEntry
+	if e != 0 {
+		x.freeEntry = x.entries[e].rec
+	} else {
+		if x.usedEntry >= len(x.entries) {
+			x.growEntries()
+		}
+		e = uint32(x.usedEntry)
+		x.usedEntry++
+	}
+	x.entries[e] = entry{key: key}
+	x.table.put(mix(key), e)
+	return e
+}
+
+// newRecord adds a record and sets the bit of the holder.
+func (x *Index) newRecord(e, slot uint32) uint32 {
+	r := x.freeRec
+	if r != 0 {
+		x.freeRec = x.recs[r].next
+	} else {
+		if x.usedRec >= len(x.recs) {
+			x.recs = append(make([]record, 0, doubled(len(x.recs), x.max)), x.recs...)
+			x.recs = x.recs[:cap(x.recs)]
+		}
+		r = uint32(x.usedRec)
+		x.usedRec++
+	}
+	x.recs[r] = record{entry: e, slot: slot}
+	x.bits[int(e)*x.words+int(slot/wordBits)] |= 1 << (slot % wordBits)
+	en := &x.entries[e]
+	en.holders++
+	if en.rec == 0 {
+		en.rec = r
+	} else {
+		x.shared.put(mix(pairKey(e, slot)), r)
+	}
+	x.records++
+	return r
+}
+
+// freeRecord frees a record that is in no list, and its entry with the last holder.
+func (x *Index) freeRecord(r uint32) {
+	e, slot := x.recs[r].entry, x.recs[r].slot
+	x.recs[r] = record{next: x.freeRec}
+	x.freeRec = r
+	x.records--
+	x.bits[int(e)*x.words+int(slot/wordBits)] &^= 1 << (slot % wordBits)
+	en := &x.entries[e]
+	if en.rec == r {
+		en.rec = 0
+	} else {
+		x.shared.remove(mix(pairKey(e, slot)), r)
+	}
+	if en.holders--; en.holders == 0 {
+		x.table.remove(mix(en.key), e)
+		en.rec = x.freeEntry
+		x.freeEntry = e
+	}
+}
+
+func (x *Index) growEntries() {
+	n := doubled(len(x.entries), x.max)
+	x.entries = append(make([]entry, 0, n), x.entries...)[:n]
+	x.bits = append(make([]uint64, 0, n*x.words), x.bits...)[:n*x.words]
+}
+
+// doubled returns the next size of an array of n elements of which limit can be in use; element 0 comes on top.
+func doubled(n, limit int) int { return min(max(2*n, firstSize), limit+1) }

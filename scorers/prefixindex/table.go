@@ -1,0 +1,114 @@
+package prefixindex
+
+// table is an open-addressing hash table of ids with linear probing. It does not know the keys: a place holds the id in its
+// low and 32 bits of the key's hash in its high half, and the caller compares keys where the hash agrees. Deletion shifts
+// later places back, so that there are no tombstones and a lookup stays short for ever.
+type table struct {
+	slots []uint64 // length is a power of two, or 0
+	n     int
+}
+
+const minTable = 1024
+
+func (t *table) bytes() int { return 8 * cap(t.slots) }
+
+// mix spreads a key over 32 bits of hash. Chain hashes are well mixed, (entry, slot) pairs are not.
+func mix(key uint64) uint32 {
+	key *= 0x9E3779B97F4A7C15
+	return uint32((key ^ key>>29) >> 32)
+}
+
+// pairKey is the key of a shared record.
+func pairKey(entry, slot uint32) uint64 { return uint64(entry)<<32 | uint64(slot) }
+
+// put adds an id that is not in the table. The table keeps at least three eighths of its places free.
+func (t *table) put(hash, id uint32) {
+	if t.n*8 >= len(t.slots)*5 {
+		t.grow()
+	}
+	t.n++
+	t.place(hash, id)
+}
+
+func (t *table) place(hash, id uint32) {
+	s := t.slots
+	mask := uint32(len(s) - 1)
+	i := hash & mask
+	for s[i&mask] != 0 {
+		i++
+	}
+	s[i&mask] = uint64(hash)<<32 | uint64(id)
+}
+
+func (t *table) grow() {
+	old := t.slots
+	t.slots = make([]uint64, max(2*len(old), minTable))
+	for _, v := range old {
+		if v != 0 {
+			t.place(uint32(v>>32), uint32(v))
+		}
+	}
+}
+
+// remove deletes an id that is in the table, and moves back what follows it in the same run.
+func (t *table) remove(hash, id uint32) {
+	s := t.slots
+	mask := uint32(len(s) - 1)
+	want := uint64(hash)<<32 | uint64(id)
+	i := hash & mask
+	for s[i&mask] != want {
+		i++
+	}
+	hole := i & mask
+	for j := (hole + 1) & mask; s[j] != 0; j = (j + 1) & mask {
+		home := uint32(s[j]>>32) & mask
+		if (j-home)&mask >= (j-hole)&mask {
+			s[hole] = s[j]
+			hole = j
+		}
+	}
+	s[hole] = 0
+	t.n--
+}
+
+// find returns the entry with this chain hash, or 0.
+func (x *Index) find(key uint64) uint32 {
+	s := x.table.slots
+	if len(s) == 0 {
+		return 0
+	}
+	mask := uint32(len(s) - 1)
+	hash := mix(key)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		v := s[i&mask]
+		if v == 0 {
+			return 0
+		}
+		if uint32(v>>32) == hash && x.entries[uint32(v)].key == key {
+			return uint32(v)
+		}
+	}
+}
+
+// findRecord returns the record of (e, slot), which must exist.
+func (x *Index) findRecord(e, slot uint32) uint32 {
+	if r := x.entries[e].rec; r != 0 && x.recs[r].slot&^onPath == slot {
+		return r
+	}
+	s := x.shared.slots
+	mask := uint32(len(s) - 1)
+	hash := mix(pairKey(e, slot))
+	for i := hash & mask; ; i = (i + 1) & mask {
+		v := s[i&mask]
+		if uint32(v>>32) == hash {
+			if r := &x.recs[uint32(v)]; r.entry == e && r.slot&^onPath == slot {
+				return uint32(v)
+			}
+		}
+	}
+}
+
+// held reports whether slot holds entry e.
+func (x *Index) held(e, slot uint32) bool {
+	return x.bits[int(e)*x.words+int(slot/wordBits)]>>(slot%wordBits)&1 != 0
+}
