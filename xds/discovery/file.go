@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"github.com/zerohop/zerohop/shared/snapshot"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -49,6 +50,9 @@ func ParseFile(doc []byte) ([]Endpoint, error) {
 	for i, n := range nodes {
 		eps[i] = parseEndpoint(n)
 		e := &eps[i]
+		if !snapshot.ValidName([]byte(e.ID())) {
+			n.Field("name").Problemf("%q has control characters or, with its namespace, more than %d bytes", e.ID(), snapshot.MaxName)
+		}
 		if e.Name != "" {
 			reportDuplicate(n.Field("name"), names, e.ID(), e.ID(), i)
 		}

@@ -60,6 +60,11 @@ endpoints[4]: must be an object, not the string "x"
 endpoints[5]: is empty`,
 		},
 		{
+			name: "control character in a name",
+			doc:  `endpoints: [{name: "a\tb", address: 10.0.0.1, port: "80"}]`,
+			err:  `endpoints[0].name: "default/a\tb" has control characters or, with its namespace, more than 65535 bytes`,
+		},
+		{
 			name: "duplicates",
 			doc: `
 endpoints:

@@ -86,6 +86,12 @@ func (n Node) Text() string {
 	return s
 }
 
+// IsNumber says whether the value is a number.
+func (n Node) IsNumber() bool {
+	_, ok := n.value.(float64)
+	return ok
+}
+
 // Required returns a string and reports one that is absent or empty.
 func (n Node) Required() string {
 	if n.value == nil || n.value == "" {
@@ -121,18 +127,22 @@ func (n Node) mismatch(want string) {
 		n.Problemf("must be %s, not the string %q", want, v)
 	case float64:
 		s := strconv.FormatFloat(v, 'g', -1, 64)
-		if want == "a string" {
-			n.Problemf("must be %s, not the number %s; put it in quotes", want, s)
-			return
-		}
-		n.Problemf("must be %s, not the number %s", want, s)
+		n.Problemf("must be %s, not the number %s%s", want, s, quoteHint(want))
 	case bool:
-		n.Problemf("must be %s, not %t", want, v)
+		n.Problemf("must be %s, not %t%s", want, v, quoteHint(want))
 	case []any:
 		n.Problemf("must be %s, not a list", want)
 	default:
 		n.Problemf("must be %s, not an object", want)
 	}
+}
+
+// quoteHint says how to write a string that YAML takes for something else, such as 8000 or y.
+func quoteHint(want string) string {
+	if want == "a string" {
+		return "; put it in quotes"
+	}
+	return ""
 }
 
 // maxListed bounds the length of an error message.

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"math"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/strictyaml"
+)
+
+// The prefix plugins that the loader knows by name, since one configures the index that the other reads.
+const (
+	producerType = "approx-prefix-cache-producer"
+	scorerType   = "prefix-cache-scorer"
+)
+
+// Parameters that stand for something else and reach no plugin.
+const (
+	paramProducer  = "prefixMatchInfoProducerName" // of the scorer: which producer instance it reads
+	paramBlockSize = "blockSize"                   // of the producer: deprecated spelling of blockSizeTokens
+)
+
+// The EPP's values where a document has none, or none that counts.
+const (
+	defaultBlockSizeTokens = 16
+	defaultLRUCapacity     = 31250
+	unlimitedPrefixBlocks  = 131072 // 32 MiB of text in the smallest blocks: more than a request can have
+)
+
+// special says whether a parameter that its type may leave undeclared is read here.
+func special(typ, name string) bool {
+	return typ == scorerType && name == paramProducer || typ == producerType && name == paramBlockSize
+}
+
+// producerRef notes a reference to the producer of the prefix index, to be checked when all plugins are read.
+func (l *loader) producerRef(n strictyaml.Node, spec *scorers.Spec) {
+	if spec.Type == scorerType && n.Field(paramProducer).Exists() {
+		l.producerRefs = append(l.producerRefs, n.Field(paramProducer))
+	}
+}
+
+// deprecatedBlockSize copies blockSize to blockSizeTokens if that has its default, as the EPP does.
+func (l *loader) deprecatedBlockSize(n strictyaml.Node, spec *scorers.Spec, params plan.Params) {
+	old := n.Field(paramBlockSize)
+	if spec.Type != producerType || !old.Exists() {
+		return
+	}
+	size := old.Number()
+	if size == 0 {
+		return
+	}
+	i := declared(spec, "blockSizeTokens")
+	if i < 0 || params[i].Num != defaultBlockSizeTokens {
+		l.warnf(old, "has no effect beside blockSizeTokens")
+		return
+	}
+	params[i].Num = size
+	l.warnf(old, "is deprecated; write blockSizeTokens")
+}
+
+// prefix compiles the configuration of the prefix index from its producer, or from that type's defaults.
+func (l *loader) prefix() {
+	var producer *instance
+	for i := range l.instances {
+		in := &l.instances[i]
+		if in.spec == nil || in.spec.Type != producerType {
+			continue
+		}
+		if producer != nil {
+			l.problems.Addf(in.path, "is a second %s; there is one prefix index, keep %s", producerType, producer.path)
+			continue
+		}
+		producer = in
+	}
+	for _, ref := range l.producerRefs {
+		name := ref.Text()
+		ok := name == "" || name == producerType && producer == nil || producer != nil && name == producer.name
+		if !ok {
+			ref.Problemf("no default producer found for PrefixCacheMatchInfoDataKey/%s; declare a plugin {type: %s, name: %s}",
+				name, producerType, name)
+		}
+	}
+	path, params := producerType, plan.Params(nil)
+	if producer != nil {
+		path, params = producer.path+".parameters", producer.params
+	} else if spec := l.lookup(producerType); spec != nil {
+		params = defaults(spec)
+	}
+	l.prefixPlan = l.prefixOf(path, params)
+}
+
+// prefixOf turns the producer's parameters into the plan's.
+func (l *loader) prefixOf(path string, params plan.Params) plan.Prefix {
+	whole := func(name string, def int) int {
+		f := params.Float(name, float64(def))
+		if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+			l.problems.Addf(path+"."+name, "%v is not an integer of 32 bits", f)
+			return def
+		}
+		return int(f)
+	}
+	p := plan.Prefix{
+		AutoTune:             params.Bool("autoTune", true),
+		BlockSizeTokens:      whole("blockSizeTokens", defaultBlockSizeTokens),
+		MaxPrefixTokens:      whole("maxPrefixTokensToMatch", 131072),
+		MaxPrefixBlocks:      whole("maxPrefixBlocksToMatch", 2048),
+		LRUCapacityPerServer: whole("lruCapacityPerServer", defaultLRUCapacity),
+	}
+	if p.BlockSizeTokens <= 0 {
+		if !p.AutoTune {
+			l.problems.Addf(path+".blockSizeTokens", "must be greater than 0 when autoTune is false")
+		}
+		p.BlockSizeTokens = defaultBlockSizeTokens
+	}
+	if p.MaxPrefixTokens < 0 {
+		l.problems.Addf(path+".maxPrefixTokensToMatch", "must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch")
+	}
+	if p.MaxPrefixTokens == 0 && p.MaxPrefixBlocks <= 0 {
+		p.MaxPrefixBlocks = unlimitedPrefixBlocks
+	}
+	if p.LRUCapacityPerServer <= 0 {
+		p.LRUCapacityPerServer = defaultLRUCapacity
+	}
+	return p
+}
