@@ -23,6 +23,7 @@ type Request struct {
 	Header http.Header
 	Body   []byte // kept until the request is done; several requests may share it
 	Stream bool   // the response is read as server-sent events
+	Done   func() // called when Body is not needed any more; nil means not at all
 }
 
 // Source yields the requests of a run in order: the i-th (from 0), or false when there are no more. It is called from

@@ -48,6 +48,9 @@ func (r *Result) TPOT() time.Duration {
 func (c *Client) do(ctx context.Context, req Request) (res Result) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
+	if req.Done != nil {
+		defer req.Done()
+	}
 	method := http.MethodPost
 	var body io.Reader
 	if req.Body == nil {

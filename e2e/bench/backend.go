@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+)
+
+const answer = `{"id":"chatcmpl-0","object":"chat.completion","model":"bench","choices":[{"index":0,"message":` +
+	`{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+
+// metricsPage is what an idle engine reports.
+const metricsPage = `vllm:num_requests_running{engine="0",model_name="bench"} 0.0
+vllm:num_requests_waiting{engine="0",model_name="bench"} 0.0
+vllm:kv_cache_usage_perc{engine="0",model_name="bench"} 0.0
+vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="19208"} 1.0
+`
+
+// backends are model servers that answer at once. They speak just enough HTTP/1.1 for Envoy and the scraper, because a
+// full server would cost more than the proxy that is measured.
+type backends struct {
+	listeners []net.Listener
+	mu        sync.Mutex
+	conns     map[net.Conn]bool
+	wg        sync.WaitGroup
+}
+
+// startBackends listens on n free loopback ports.
+func startBackends(n int) (*backends, error) {
+	b := &backends{conns: map[net.Conn]bool{}}
+	for range n {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			b.close()
+			return nil, fmt.Errorf("start backend: %w", err)
+		}
+		b.listeners = append(b.listeners, l)
+		b.wg.Go(func() { b.accept(l) })
+	}
+	return b, nil
+}
+
+func (b *backends) addrs() []string {
+	var a []string
+	for _, l := range b.listeners {
+		a = append(a, l.Addr().String())
+	}
+	return a
+}
+
+func (b *backends) endpoints() []harness.Endpoint {
+	var e []harness.Endpoint
+	for i, a := range b.addrs() {
+		e = append(e, harness.Endpoint{Name: "bench-" + strconv.Itoa(i), Address: a})
+	}
+	return e
+}
+
+func (b *backends) accept(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		b.mu.Lock()
+		b.conns[c] = true
+		b.mu.Unlock()
+		b.wg.Go(func() {
+			_ = serve(c) // an error is the peer's end of the connection
+			c.Close()
+			b.mu.Lock()
+			delete(b.conns, c)
+			b.mu.Unlock()
+		})
+	}
+}
+
+// close ends all connections and waits for their goroutines.
+func (b *backends) close() {
+	for _, l := range b.listeners {
+		l.Close()
+	}
+	b.mu.Lock()
+	for c := range b.conns {
+		c.Close()
+	}
+	b.mu.Unlock()
+	b.wg.Wait()
+}
+
+// serve answers the requests of one connection, one after the other.
+func serve(c net.Conn) error {
+	r := bufio.NewReaderSize(c, 64<<10)
+	tp := textproto.NewReader(r)
+	reply := response("application/json", answer)
+	metrics := response("text/plain; version=0.0.4", metricsPage)
+	for {
+		first, err := tp.ReadLineBytes()
+		if err != nil {
+			return err
+		}
+		isMetrics := bytes.HasPrefix(first, []byte("GET /metrics"))
+		length, err := readHeaders(tp)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Discard(length); err != nil {
+			return err
+		}
+		out := reply
+		if isMetrics {
+			out = metrics
+		}
+		if _, err := c.Write(out); err != nil {
+			return err
+		}
+	}
+}
+
+// readHeaders reads up to the empty line and returns the body's length.
+func readHeaders(tp *textproto.Reader) (int, error) {
+	length := 0
+	for {
+		line, err := tp.ReadLineBytes()
+		if err != nil {
+			return 0, err
+		}
+		if len(line) == 0 {
+			return length, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch strings.ToLower(string(name)) {
+		case "content-length":
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil || length < 0 {
+				return 0, errors.New("bad content-length")
+			}
+		case "transfer-encoding":
+			return 0, errors.New("the benchmark's backends read no chunked bodies")
+		}
+	}
+}
+
+func response(contentType, body string) []byte {
+	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\ncontent-type: %s\r\ncontent-length: %d\r\n\r\n%s", contentType, len(body), body)
+}

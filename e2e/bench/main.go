@@ -1,0 +1,173 @@
+// Command bench measures what zerohop costs: the same Envoy binary with one worker sends the same requests to instant
+// endpoints directly, through an empty Wasm filter, and through zerohop, in alternating rounds. It reports the CPU time
+// per request of the Envoy process, which is stable on a shared machine, and the client's latency, which is not.
+//
+//	go run ./e2e/bench -json build/out/bench.json
+//
+// With EPP=/path/to/epp in the environment llm-d's endpoint picker is a fourth variant.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	endpointCount = 16
+	startTimeout  = 2 * time.Minute
+	runTimeout    = 8 * time.Minute // bounds everything, whatever else the machine does
+)
+
+var (
+	sizes       = []int{600, 6_000, 60_000, 400_000}
+	connections = []int{1, 16}
+)
+
+type options struct {
+	json   string
+	svg    string
+	short  bool
+	assert bool
+	only   string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.json, "json", "build/out/bench.json", "write the results to `FILE`; the plot goes beside it")
+	flag.BoolVar(&o.short, "short", false, "fewer and shorter rounds: under a minute")
+	flag.BoolVar(&o.assert, "assert", false, "fail when zerohop's CPU time per request exceeds its budget")
+	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, zerohop, epp")
+	flag.Parse()
+	o.svg = strings.TrimSuffix(o.json, filepath.Ext(o.json)) + ".svg"
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), runTimeout)
+	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	servers, err := startBackends(endpointCount)
+	if err != nil {
+		return err
+	}
+	defer servers.close()
+	dir, err := os.MkdirTemp("", "zerohop-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	variants, err := startVariants(ctx, dir, o.only, servers)
+	defer func() {
+		for _, v := range variants {
+			v.stop()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	b := newBench(variants, o.short)
+	results, err := b.all(ctx)
+	if err != nil {
+		return err
+	}
+	return report(o, b, results)
+}
+
+// newBench plans the rounds: about three and a half minutes in full, under one in short.
+func newBench(variants []*variant, short bool) *bench {
+	b := &bench{variants: variants, rounds: 21, length: 300 * time.Millisecond}
+	if short {
+		b.rounds, b.length = 5, 200*time.Millisecond
+	}
+	b.repeats = b.rounds * len(variants) * len(sizes) * len(connections) / 2
+	b.progress = func(s string) { fmt.Fprintf(os.Stderr, "\r%s ", s) }
+	if i, err := os.Stderr.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
+		b.progress = func(string) {} // a log file needs no line that overwrites itself
+	}
+	return b
+}
+
+// all measures every cell.
+func (b *bench) all(ctx context.Context) ([]Result, error) {
+	defer fmt.Fprintln(os.Stderr)
+	for _, v := range b.variants {
+		if err := v.pause(); err != nil {
+			return nil, err
+		}
+	}
+	var results []Result
+	for _, size := range sizes {
+		for _, conns := range connections {
+			r, err := b.cell(ctx, size, conns)
+			if err != nil {
+				return nil, err
+			}
+			results = append(results, r...)
+		}
+	}
+	return results, nil
+}
+
+func report(o options, b *bench, results []Result) error {
+	if err := printResults(os.Stdout, results); err != nil {
+		return err
+	}
+	fmt.Printf("medians of %d rounds of %v; %d of %d rounds were disturbed by other processes\n",
+		b.rounds, b.length, b.disturbed, b.total)
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(o.json), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.json, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.svg, plot(results), 0o644); err != nil {
+		return err
+	}
+	if o.assert {
+		return assertRatios(results)
+	}
+	return nil
+}
+
+// startVariants starts the variants in the order of the results. What it returns is to be stopped even on error.
+func startVariants(ctx context.Context, dir, only string, servers *backends) (started []*variant, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for _, s := range []struct {
+		name  string
+		skip  bool
+		start func() (*variant, error)
+	}{
+		{direct, false, func() (*variant, error) { return startStatic(ctx, dir, direct, "", servers.addrs()) }},
+		{empty, false, func() (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
+		{zerohop, false, func() (*variant, error) { return startZerohop(ctx, servers.endpoints()) }},
+		{epp, os.Getenv("EPP") == "", func() (*variant, error) { return startEPP(ctx, dir, os.Getenv("EPP"), servers.endpoints()) }},
+	} {
+		if s.skip || (only != "" && !strings.Contains(","+only+",", ","+s.name+",")) {
+			continue
+		}
+		v, err := s.start()
+		if err != nil {
+			return started, fmt.Errorf("start %s: %w", s.name, err)
+		}
+		started = append(started, v)
+	}
+	return started, nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/e2e/loadgen"
+	"sigs.k8s.io/yaml"
+)
+
+// Names of the variants, as they stand in the results.
+const (
+	direct  = "direct"  // static cluster, no filter
+	empty   = "empty"   // direct plus a Wasm filter that does nothing
+	zerohop = "zerohop" // both filters, ORIGINAL_DST, agent
+	epp     = "epp"     // ext_proc to llm-d's endpoint picker
+)
+
+// variant is one way to get a request to an endpoint, with processes of its own. All but the one under measurement
+// are paused.
+type variant struct {
+	name   string
+	envoy  *harness.Envoy
+	helper *harness.Process // measured and paused along with Envoy; nil if there is none
+	other  *harness.Process // neither measured nor paused; nil if there is none
+	url    string
+	close  func()
+
+	clients map[int]*loadgen.Client // by connections
+}
+
+// measured returns the processes whose CPU time a request of this variant costs.
+func (v *variant) measured() []*harness.Process {
+	if v.helper == nil {
+		return []*harness.Process{v.envoy.Process}
+	}
+	return []*harness.Process{v.envoy.Process, v.helper}
+}
+
+func (v *variant) pause() error {
+	var errs []error
+	for _, p := range v.measured() {
+		errs = append(errs, p.Pause())
+	}
+	return errors.Join(errs...)
+}
+
+func (v *variant) resume() error {
+	var errs []error
+	for _, p := range v.measured() {
+		errs = append(errs, p.Resume())
+	}
+	return errors.Join(errs...)
+}
+
+// client returns the variant's client for a number of connections. It keeps its connections over all rounds.
+func (v *variant) client(conns int) *loadgen.Client {
+	c := v.clients[conns]
+	if c == nil {
+		c = loadgen.New(loadgen.Options{URL: v.url, Conns: conns, Timeout: 30 * time.Second, MaxInFlight: conns})
+		v.clients[conns] = c
+	}
+	return c
+}
+
+func (v *variant) stop() {
+	for _, c := range v.clients {
+		c.Close()
+	}
+	v.close()
+}
+
+// startStatic starts an Envoy with a static cluster and, if module is not empty, that Wasm filter.
+func startStatic(ctx context.Context, dir, name, module string, endpoints []string) (*variant, error) {
+	ports, err := harness.FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	e, err := harness.StartEnvoy(harness.EnvoyOptions{
+		Name: name, Dir: dir, Admin: ports[1],
+		Bootstrap: harness.StaticBootstrap(harness.StaticOptions{
+			Listen: ports[0], Admin: ports[1], Endpoints: endpoints, Module: module,
+		}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := &variant{name: name, envoy: e, url: "http://" + ports[0], close: e.Stop, clients: map[int]*loadgen.Client{}}
+	if err := e.WaitReady(ctx); err != nil {
+		e.WriteLog(os.Stderr)
+		e.Stop()
+		return nil, err
+	}
+	return v, nil
+}
+
+// startEmpty builds the empty module and starts an Envoy with it.
+func startEmpty(ctx context.Context, dir string, endpoints []string) (*variant, error) {
+	root, err := harness.Root()
+	if err != nil {
+		return nil, err
+	}
+	module := filepath.Join(dir, "empty.wasm")
+	if err := harness.BuildModule(root, module, "./e2e/bench/emptymodule"); err != nil {
+		return nil, err
+	}
+	return startStatic(ctx, dir, empty, module, endpoints)
+}
+
+// startZerohop starts the whole of zerohop as "zerohop render" configures it, without the access log, which the other
+// variants do not have either.
+func startZerohop(ctx context.Context, endpoints []harness.Endpoint) (*variant, error) {
+	s, err := harness.Start(ctx, harness.Options{Name: zerohop, Endpoints: endpoints, Edit: removeAccessLog})
+	if err != nil {
+		return nil, err
+	}
+	return &variant{
+		name: zerohop, envoy: s.Envoy, other: s.Agent, url: s.URL(),
+		close: func() { s.Close() }, clients: map[int]*loadgen.Client{},
+	}, nil
+}
+
+// removeAccessLog takes every access log out of a bootstrap.
+func removeAccessLog(bootstrap []byte) ([]byte, error) {
+	var doc any
+	if err := yaml.Unmarshal(bootstrap, &doc); err != nil {
+		return nil, fmt.Errorf("remove access log: %w", err)
+	}
+	removeKey(doc, "access_log")
+	return yaml.Marshal(doc)
+}
+
+func removeKey(node any, key string) {
+	switch n := node.(type) {
+	case map[string]any:
+		delete(n, key)
+		for _, v := range n {
+			removeKey(v, key)
+		}
+	case []any:
+		for _, v := range n {
+			removeKey(v, key)
+		}
+	}
+}
