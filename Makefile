@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test fuzz lint
+.PHONY: help build test fuzz lint fmt
 
 GO ?= go
 OUT := build/out
@@ -31,8 +31,13 @@ fuzz: ## run every fuzz target for FUZZTIME each
 	done
 
 lint: $(LINT) ## run the linters, on the code of the Wasm module too
-	$(LINT) run ./...
-	GOOS=wasip1 GOARCH=wasm $(LINT) run ./shared/... ./scorers/... ./filter/...
+	@failed=; \
+	$(LINT) run ./... || failed=1; \
+	GOOS=wasip1 GOARCH=wasm $(LINT) run ./shared/... ./scorers/... ./filter/... || failed=1; \
+	test -z "$$failed"
+
+fmt: $(LINT) ## format all Go files as the linters want them
+	$(LINT) fmt
 
 $(LINT):
 	cd build/lint && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
