@@ -1,6 +1,25 @@
 // Package scan reads the body of an OpenAI chat completions or completions request as it streams by, in any split, and
 // hashes the prompt into block ids without keeping it. It allocates nothing in steady state.
+//
+// The prompt is what llm-d's EPP estimates tokens from, in its order whatever the order in the body:
+//
+//	completions  the string; each string of a list as a prompt of its own; or a list of token ids
+//	chat         tools as JSON with sorted keys, then per message the role and the text of its content
+//
+// Values that stand in another order are noted by their position and read again from the body (reread.go). As in
+// encoding/json the last one of several equal keys counts and a lone surrogate reads as U+FFFD; unlike there, invalid
+// UTF-8 is passed on as it is, and of the syntax only what the scan needs is checked: a valid body is never refused, a
+// broken one may be accepted.
 package scan
+
+import "github.com/zerohop/zerohop/shared/blockhash"
+
+const (
+	// MaxDepth is the deepest nesting of objects and arrays, the outermost object included. encoding/json has the same.
+	MaxDepth = 10000
+	// MaxField is the longest model name and cache salt, in bytes.
+	MaxField = 1024
+)
 
 // API is the dialect of a body, known from the request path.
 type API uint8
@@ -23,49 +42,196 @@ const (
 	NoPrompt           // no messages or prompt, or not of a supported form
 	NoModel            // model missing or not a string
 	FieldTooBig        // model or cache_salt longer than MaxField
+	Unreadable         // the source did not give again what had to be read twice
 )
 
 // Source reads bytes of the body that the scanner has already been given. The returned slice starts at off, has at most
-// limit bytes, and is valid until the next call. Empty means that the bytes are not available.
+// limit bytes, and is valid until the next call. Empty means that the bytes are not available. It may use the memory of
+// the slice that was passed to the Write in progress.
 type Source interface {
 	Body(off, limit int) []byte
 }
 
 // Scanner scans one body. It is reused by Reset; its buffers grow to the largest body seen and stay.
-type Scanner struct{}
+type Scanner struct {
+	hash blockhash.Builder
+	api  API
 
-// Reset prepares for a new body: blocks of blockTokens tokens, at most maxBlocks of them.
-func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) { panic("skeleton") }
+	// The bytes at hand: the body from winOff on. gen counts replacements, so that whoever runs over a window notices
+	// that it is gone.
+	src    Source
+	win    []byte
+	winOff int
+	gen    int
+	size   int // bytes of the body so far
+
+	// One machine per level of reading again: the body, the messages, one content, one text. More cannot be put off.
+	level    [4]machine
+	result   Result
+	finished bool
+
+	model, salt        field
+	stream             bool
+	maxTokens          count
+	maxCompletion      count
+	elems              int  // messages, or elements of a prompt list
+	unsupported        bool // a prompt value of a form that is not supported
+	again              bool // a key of the prompt stands twice: only careful reading is right
+	lateTools          bool // tools stand behind messages
+	toolsVerbatim      bool
+	expectLate, putOff bool // see startMessages
+
+	canon canon
+}
+
+// field is a string value that is kept.
+type field struct {
+	b       []byte
+	present bool
+	tooBig  bool
+}
+
+// count is a number that is kept if it is a non-negative integer.
+type count struct {
+	n       int
+	present bool
+}
+
+// Reset prepares for a new body: blocks of blockTokens tokens, at most maxBlocks of them over all prompts of the body
+// (0 means no limit).
+func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) {
+	s.hash.Reset(blockTokens, maxBlocks)
+	s.api = api
+	s.src, s.win, s.winOff, s.size = nil, nil, 0, 0
+	s.level[0] = machine{state: wantObject}
+	s.result, s.finished = OK, false
+	s.model.clear()
+	s.salt.clear()
+	s.stream, s.maxTokens, s.maxCompletion = false, count{}, count{}
+	s.elems, s.unsupported, s.again = 0, false, false
+	s.lateTools, s.toolsVerbatim, s.putOff = false, false, false
+}
 
 // Write scans the next bytes of the body. src gives access to everything from offset 0 up to and including b, in case
 // values stand in an order that has to be read again. It keeps no reference to b.
-func (s *Scanner) Write(b []byte, src Source) { panic("skeleton") }
+func (s *Scanner) Write(b []byte, src Source) {
+	if s.result != OK || len(b) == 0 {
+		return
+	}
+	s.src, s.win, s.winOff = src, b, s.size
+	s.size += len(b)
+	s.feed(&s.level[0], s.size)
+	s.src, s.win = nil, nil
+}
 
 // Finish ends the body and returns the result. On anything but OK no prompt is reported, while Model, Stream and MaxTokens
 // hold what was found.
-func (s *Scanner) Finish(src Source) Result { panic("skeleton") }
+func (s *Scanner) Finish(src Source) Result {
+	if s.finished {
+		return s.result
+	}
+	s.finished = true
+	switch {
+	case s.result != OK:
+	case s.level[0].state == wantObject:
+		s.result = NotJSON
+	case s.level[0].state != done:
+		s.result = Truncated
+	default:
+		s.src = src
+		s.complete()
+		s.src, s.win = nil, nil
+	}
+	if s.result != OK {
+		s.hash.Clear()
+	}
+	return s.result
+}
+
+// complete reads again what stood in the wrong place and checks that everything was found.
+func (s *Scanner) complete() {
+	top := &s.level[0].val
+	prompt := top[keyPrompt]
+	if s.api == Chat {
+		prompt = top[keyMessages]
+		s.expectLate = s.lateTools
+	}
+	if s.again || s.lateTools || s.putOff {
+		careful := s.again
+		s.reread(prompt)
+		if s.again && !careful { // messages that were put off turn out to have equal keys
+			s.reread(prompt)
+		}
+	}
+	s.hash.EndPrompt()
+	switch {
+	case s.result != OK:
+	case s.model.tooBig || s.salt.tooBig:
+		s.result = FieldTooBig
+	case s.unsupported || !s.hasPrompt(prompt.kind):
+		s.result = NoPrompt
+	case !s.model.present:
+		s.result = NoModel
+	}
+}
+
+// hasPrompt reports whether a messages or prompt value of this kind amounts to a prompt.
+func (s *Scanner) hasPrompt(k kind) bool {
+	if k == kindString && s.api == Completions {
+		return s.hash.Tokens() > 0
+	}
+	return k == kindArray && s.elems > 0
+}
 
 // Model returns the model name; the slice is valid until Reset.
-func (s *Scanner) Model() []byte { panic("skeleton") }
+func (s *Scanner) Model() []byte { return s.model.b }
 
 // Salt returns cache_salt; the slice is valid until Reset.
-func (s *Scanner) Salt() []byte { panic("skeleton") }
+func (s *Scanner) Salt() []byte { return s.salt.b }
 
 // Stream reports whether "stream": true was given.
-func (s *Scanner) Stream() bool { panic("skeleton") }
+func (s *Scanner) Stream() bool { return s.stream }
 
-// MaxTokens returns max_completion_tokens or max_tokens; 0 if absent.
-func (s *Scanner) MaxTokens() int { panic("skeleton") }
+// MaxTokens returns max_completion_tokens (chat only) or else max_tokens; 0 if absent. It is at most 1<<32.
+func (s *Scanner) MaxTokens() int {
+	if s.maxCompletion.present && s.api == Chat {
+		return s.maxCompletion.n
+	}
+	return s.maxTokens.n
+}
 
 // Tokens returns the estimated number of prompt tokens, beyond maxBlocks included.
-func (s *Scanner) Tokens() int { panic("skeleton") }
+func (s *Scanner) Tokens() int { return s.hash.Tokens() }
 
-// IDs returns the block ids of all prompts, and Starts the index at which each prompt begins. Valid until Reset; the
-// caller may overwrite IDs.
-func (s *Scanner) IDs() []uint64 { panic("skeleton") }
+// IDs returns the block ids of all prompts. The slice is valid until Reset; the caller may overwrite its elements.
+func (s *Scanner) IDs() []uint64 { return s.hash.IDs() }
 
-// Starts returns the index into IDs at which each prompt begins.
-func (s *Scanner) Starts() []int32 { panic("skeleton") }
+// Starts returns the index into IDs at which each prompt begins; prompts without text are left out. The slice is valid
+// until Reset.
+func (s *Scanner) Starts() []int32 { return s.hash.Starts() }
 
 // Capped reports that the prompt was longer than maxBlocks blocks.
-func (s *Scanner) Capped() bool { panic("skeleton") }
+func (s *Scanner) Capped() bool { return s.hash.Capped() }
+
+// ToolsVerbatim reports that tools were hashed as they stand in the body, since they are larger or deeper than the
+// scanner sorts (see tools.go). The chain is then that of equally written tools only.
+func (s *Scanner) ToolsVerbatim() bool { return s.toolsVerbatim }
+
+// fail ends the scan.
+func (s *Scanner) fail(r Result) {
+	if s.result == OK {
+		s.result = r
+	}
+}
+
+// clear forgets the value and keeps the buffer.
+func (f *field) clear() { f.b, f.present, f.tooBig = f.b[:0], false, false }
+
+// add appends to the value as long as it fits.
+func (f *field) add(p []byte) {
+	if f.tooBig || len(f.b)+len(p) > MaxField {
+		f.b, f.tooBig = f.b[:0], true
+		return
+	}
+	f.b = append(f.b, p...)
+}

@@ -1,0 +1,171 @@
+package scan
+
+import "math"
+
+// maxNum is where numbers stop counting; it is above every token id.
+const maxNum = 1 << 32
+
+// classes of bytes in a skipped object or array.
+const (
+	classOther = iota
+	classQuote
+	classOpen
+	classClose
+)
+
+var class = [256]byte{'"': classQuote, '{': classOpen, '[': classOpen, '}': classClose, ']': classClose}
+
+// skippedBytes takes bytes of a string, object or array of no interest. It counts the nesting and heeds strings, nothing else.
+func (s *Scanner) skippedBytes(m *machine, b []byte, i int) int {
+	for i < len(b) {
+		if m.quoted {
+			i = m.skipString(b, i)
+			if !m.quoted && m.depth == depthOf[m.ctx] { // the value is this string
+				s.endValue(m, m.off+i)
+				return i
+			}
+			continue
+		}
+		c := class[b[i]]
+		i++
+		switch c {
+		case classQuote:
+			m.quoted = true
+		case classOpen:
+			m.depth++
+			if m.depth > MaxDepth {
+				s.fail(TooDeep)
+				return i
+			}
+		case classClose:
+			m.depth--
+			if m.depth == depthOf[m.ctx] {
+				s.endValue(m, m.off+i)
+				return i
+			}
+		}
+	}
+	return i
+}
+
+// skipString goes to the end of a string inside a skipped value.
+func (m *machine) skipString(b []byte, i int) int {
+	if m.escape != escapeNone {
+		m.escape = escapeNone
+		i++
+	}
+	for i < len(b) {
+		i += plainLen(b[i:])
+		switch {
+		case i == len(b):
+			return i
+		case b[i] == '"':
+			m.quoted = false
+			return i + 1
+		case i+1 == len(b):
+			m.escape = escapeBegin
+			return i + 1
+		}
+		i += 2
+	}
+	return i
+}
+
+// numeric says which bytes may stand in a number.
+var numeric = [256]bool{
+	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
+	'-': true, '+': true, '.': true, 'e': true, 'E': true,
+}
+
+// scalarBytes takes bytes of a number or literal. The byte behind it is left for structure.
+func (s *Scanner) scalarBytes(m *machine, b []byte, i int) int {
+	for ; i < len(b); i++ {
+		c := b[i]
+		if isSpace(c) || c == ',' || c == '}' || c == ']' {
+			s.endScalar(m, m.off+i)
+			return i
+		}
+		if m.kind != kindNumber {
+			m.addSmall(b[i : i+1])
+			continue
+		}
+		if !numeric[c] {
+			s.fail(NotJSON)
+			return i
+		}
+		m.digit(c)
+	}
+	return i
+}
+
+// digit adds a byte to the number being read.
+func (m *machine) digit(c byte) {
+	if c -= '0'; c > 9 {
+		m.integer = false
+		return
+	}
+	m.num = min(m.num*10+uint64(c), maxNum)
+}
+
+// endScalar takes the end of a number or literal.
+func (s *Scanner) endScalar(m *machine, end int) {
+	ok := true
+	switch m.kind {
+	case kindTrue:
+		ok = string(m.smallBytes()) == "true"
+	case kindFalse:
+		ok = string(m.smallBytes()) == "false"
+	case kindNull:
+		ok = string(m.smallBytes()) == "null"
+	}
+	if !ok {
+		s.fail(NotJSON)
+		return
+	}
+	s.endValue(m, end)
+}
+
+// count returns the value just read if it is a non-negative integer.
+func (m *machine) count() count {
+	if m.kind != kindNumber || !m.integer {
+		return count{}
+	}
+	return count{n: int(m.num), present: true}
+}
+
+// tokenBytes takes bytes of a list of token ids from within one of them. It handles digits, commas and spaces and leaves
+// everything else to the general way.
+func (s *Scanner) tokenBytes(m *machine, b []byte, i int) int {
+	num := m.num
+	for ; i < len(b); i++ {
+		c := b[i] - '0'
+		if c <= 9 {
+			num = min(num*10+uint64(c), maxNum)
+			continue
+		}
+		m.num = num
+		next := i + 1
+		if next < len(b) && b[next] == ' ' {
+			next++
+		}
+		if b[i] != ',' || next >= len(b) || b[next]-'0' > 9 {
+			m.state = inScalar
+			return i
+		}
+		s.token(m)
+		s.elems++
+		i = next
+		num = uint64(b[i] - '0')
+	}
+	m.num = num
+	return i
+}
+
+// token hashes the token id just read.
+func (s *Scanner) token(m *machine) {
+	if m.kind != kindNumber || !m.integer || m.num > math.MaxUint32 {
+		s.unsupported = true
+		return
+	}
+	s.hash.WriteToken(uint32(m.num))
+}
