@@ -1,4 +1,4 @@
-// Run is what "make run" starts: model servers, the agent and Envoy with the filter on fixed loopback ports, and a few chat
+// Command run is what "make run" starts: model servers, the agent and Envoy with the filter on fixed loopback ports, and a few chat
 // requests whose routing it prints. It stays up until it is interrupted, or ends by itself with -once, and then stops all
 // that it started.
 package main
