@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // testTypes are plugin types with every property that the loader looks at.
-var testTypes = []scorers.Spec{
+var testTypes = withNew([]scorers.Spec{
 	{Type: "queue-scorer", Kinds: scorers.KindScorer, LooseParams: true},
 	{Type: "kv-cache-utilization-scorer", Kinds: scorers.KindScorer, LooseParams: true},
 	{Type: "prefix-cache-scorer", Kinds: scorers.KindScorer, Params: []scorers.Param{
@@ -37,6 +38,19 @@ var testTypes = []scorers.Spec{
 		{Name: "maxPrefixBlocksToMatch", Default: 2048.0},
 		{Name: "lruCapacityPerServer", Default: 31250.0},
 	}},
+})
+
+// withNew gives each type a constructor that refuses a negative threshold.
+func withNew(specs []scorers.Spec) []scorers.Spec {
+	for i := range specs {
+		specs[i].New = func(p plan.Params) (any, error) {
+			if p.Float("threshold", 0) < 0 {
+				return nil, errors.New("threshold: want 0 or more")
+			}
+			return nil, nil
+		}
+	}
+	return specs
 }
 
 const header = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n"
@@ -174,6 +188,8 @@ func TestLoadErrors(t *testing.T) {
 		{"L4 unknown field", header + "foo: 1", `foo: unknown field "foo"; known here: ` + fields},
 		{"L5 unknown parameter", header + "plugins: [{type: load-aware-scorer, parameters: {thresold: 3}}]",
 			`plugins[0].parameters.thresold: unknown field "thresold"; plugin type "load-aware-scorer" has threshold`},
+		{"refused by the type itself", header + "plugins: [{type: load-aware-scorer, parameters: {threshold: -1}}]",
+			`plugins[0].parameters: threshold: want 0 or more`},
 		{"L9 undeclared reference", header + "schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}]}]",
 			`schedulingProfiles[0].plugins[0].pluginRef: references undefined plugin "queue-scorer"; declare it under plugins`},
 		{"L10 two pickers, no profiles", header + "plugins: [{type: random-picker}, {type: max-score-picker}]",

@@ -30,6 +30,18 @@ func defaultOf(d scorers.Param) plan.Param {
 	return p
 }
 
+// checkedParams reads a plugin's parameters and lets the type itself judge them together.
+func (l *loader) checkedParams(n strictyaml.Node, spec *scorers.Spec) plan.Params {
+	before := l.problems.Len()
+	p := l.params(n, spec)
+	if l.problems.Len() == before {
+		if _, err := spec.New(p); err != nil {
+			n.Problemf("%v", err)
+		}
+	}
+	return p
+}
+
 // params reads a plugin's parameters: every declared one in the order of its declaration, with defaults applied.
 func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) plan.Params {
 	out := defaults(spec)

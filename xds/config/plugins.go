@@ -53,7 +53,7 @@ func (l *loader) plugins(nodes []strictyaml.Node) {
 			n.Field("type").Problemf("plugin type %q is not registered; this version has %s", typ, l.typeNames())
 		}
 		if in.spec != nil {
-			in.params = l.params(n.Field("parameters"), in.spec)
+			in.params = l.checkedParams(n.Field("parameters"), in.spec)
 		}
 		l.instances = append(l.instances, in)
 	}
