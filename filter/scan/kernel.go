@@ -21,6 +21,11 @@ func load(p unsafe.Pointer, off int) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, off))[:])
 }
 
+// store writes the eight bytes of w at p+off. The caller has made sure that there is room.
+func store(p unsafe.Pointer, off int, w uint64) {
+	binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(p, off))[:], w)
+}
+
 // specials marks the bytes of w that are a quote or a backslash in their high bit. The lowest mark is exact; marks above
 // it may be false.
 func specials(w uint64) uint64 {
@@ -52,6 +57,36 @@ func plainLen(b []byte) int {
 	return n
 }
 
+// quote marks quotes as specials marks both.
+func quote(w uint64) uint64 {
+	q := w ^ quotes
+	return (q - lowBits) &^ q & highBits
+}
+
+// quoteLen returns the number of bytes before the first quote in b.
+func quoteLen(b []byte) int {
+	p, n := unsafe.Pointer(unsafe.SliceData(b)), len(b)
+	i := 0
+	for ; i+64 <= n; i += 64 { // loads end at i+64 <= n
+		q := unsafe.Add(p, i)
+		if quote(load(q, 0))|quote(load(q, 8))|quote(load(q, 16))|quote(load(q, 24))|
+			quote(load(q, 32))|quote(load(q, 40))|quote(load(q, 48))|quote(load(q, 56)) != 0 {
+			break
+		}
+	}
+	for ; i+8 <= n; i += 8 {
+		if m := quote(load(p, i)); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < n; i++ {
+		if b[i] == '"' {
+			return i
+		}
+	}
+	return n
+}
+
 // unescape copies string content from src to dst and decodes escapes on the way. It returns the bytes read and written.
 // It stops at a quote, at an escape that it cannot decode as a whole (cut off or broken), and as soon as fewer than eight
 // bytes are left on either side.
@@ -61,7 +96,7 @@ func unescape(dst, src []byte) (read, written int) {
 	i, o := 0, 0
 	for i+8 <= n && o+8 <= room { // loads end at i+8 <= n, stores at o+8 <= room
 		w := load(p, i)
-		binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(d, o))[:], w)
+		store(d, o, w)
 		m := specials(w)
 		if m == 0 {
 			i, o = i+8, o+8

@@ -168,7 +168,7 @@ func toolsBytes(raw json.RawMessage) (out []byte, verbatim bool) {
 			depth--
 		}
 	}
-	if deepest >= maxToolsDepth {
+	if deepest > maxToolsDepth {
 		return nil, true
 	}
 	var v any

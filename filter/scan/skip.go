@@ -48,27 +48,37 @@ func (s *Scanner) skippedBytes(m *machine, b []byte, i int) int {
 	return i
 }
 
-// skipString goes to the end of a string inside a skipped value.
+// skipString goes to the end of a string inside a skipped value. It looks for quotes only, and whether one is escaped says
+// the number of backslashes before it.
 func (m *machine) skipString(b []byte, i int) int {
 	if m.escape != escapeNone {
 		m.escape = escapeNone
 		i++
 	}
-	for i < len(b) {
-		i += plainLen(b[i:])
-		switch {
-		case i == len(b):
+	for from := i; ; from = i {
+		i += quoteLen(b[i:])
+		odd := oddSlashes(b[from:i])
+		if i == len(b) {
+			if odd {
+				m.escape = escapeBegin
+			}
 			return i
-		case b[i] == '"':
-			m.quoted = false
-			return i + 1
-		case i+1 == len(b):
-			m.escape = escapeBegin
-			return i + 1
 		}
-		i += 2
+		i++
+		if !odd {
+			m.quoted = false
+			return i
+		}
 	}
-	return i
+}
+
+// oddSlashes reports whether b ends in an odd number of backslashes.
+func oddSlashes(b []byte) bool {
+	n := len(b)
+	for n > 0 && b[n-1] == '\\' {
+		n--
+	}
+	return (len(b)-n)&1 != 0
 }
 
 // numeric says which bytes may stand in a number.

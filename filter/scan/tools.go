@@ -90,13 +90,14 @@ func (c *canon) take(b byte) bool {
 	return true
 }
 
-// value rewrites one value.
+// value rewrites one value; depth is the nesting inside it if it is an object or array.
 func (c *canon) value(depth int) {
-	if depth > maxToolsDepth || len(c.out) > maxCanonBytes {
+	k := kindOf[c.next()]
+	if len(c.out) > maxCanonBytes || (depth > maxToolsDepth && (k == kindObject || k == kindArray)) {
 		c.stop(canonLimit)
 		return
 	}
-	switch kindOf[c.next()] {
+	switch k {
 	case kindNone:
 		c.stop(canonBroken)
 	case kindString:
