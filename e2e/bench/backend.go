@@ -49,7 +49,7 @@ func startBackends(n int) (*backends, error) {
 }
 
 func (b *backends) addrs() []string {
-	var a []string
+	a := make([]string, 0, len(b.listeners))
 	for _, l := range b.listeners {
 		a = append(a, l.Addr().String())
 	}
@@ -57,7 +57,7 @@ func (b *backends) addrs() []string {
 }
 
 func (b *backends) endpoints() []harness.Endpoint {
-	var e []harness.Endpoint
+	e := make([]harness.Endpoint, 0, len(b.listeners))
 	for i, a := range b.addrs() {
 		e = append(e, harness.Endpoint{Name: "bench-" + strconv.Itoa(i), Address: a})
 	}

@@ -43,19 +43,19 @@ func (v *variant) measured() []*harness.Process {
 }
 
 func (v *variant) pause() error {
-	var errs []error
+	var err error
 	for _, p := range v.measured() {
-		errs = append(errs, p.Pause())
+		err = errors.Join(err, p.Pause())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (v *variant) resume() error {
-	var errs []error
+	var err error
 	for _, p := range v.measured() {
-		errs = append(errs, p.Resume())
+		err = errors.Join(err, p.Resume())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // client returns the variant's client for a number of connections. It keeps its connections over all rounds.

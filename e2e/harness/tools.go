@@ -101,7 +101,7 @@ func build(root, out, pkg string, env []string, flags ...string) error {
 	}
 	defer unlock()
 	tmp := out + ".new"
-	args := append([]string{"build", "-buildvcs=false", "-o", tmp}, flags...)
+	args := append([]string{"build", "-buildvcs=false", "-trimpath", "-o", tmp}, flags...)
 	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
