@@ -1,0 +1,167 @@
+// Package universal finds the leading prompt blocks that stand in at least half of the recent requests, such as a system
+// prompt that everyone sends. Such blocks say nothing about where a request should go: whichever endpoint saw them first
+// would attract all cold traffic.
+//
+// A chain hash stands for the whole prefix before it, so the common prefix of two chains is found by binary search, and the
+// universal prefix relative to a reference chain is the upper median of its common lengths with the last window requests.
+// A few references run side by side, and a recent request takes the place of the weakest from time to time: a request
+// contains the universal prefix with probability one half or more, so a good reference is found soon and bad ones go. Memory
+// is bounded by references × blocks, a request costs a few binary searches, and the window forgets by itself.
+package universal
+
+import "slices"
+
+const (
+	// MinSample is how many requests a reference must have been compared with before it counts.
+	MinSample = 16
+	// Window is how many of the last requests count.
+	Window = 64
+
+	references = 4
+	challenge  = 16 // requests after which a recent request replaces the weakest reference
+)
+
+// Finder finds the universal prefix of a stream of requests. The zero value is not usable; see New.
+type Finder struct {
+	refs      [references]reference
+	used      int
+	best      int // index of the reference that counts, -1 if none does
+	since     int // requests since the last challenge
+	maxBlocks int
+}
+
+// New returns a Finder of universal prefixes of at most maxBlocks blocks.
+func New(maxBlocks int) *Finder { return &Finder{best: -1, maxBlocks: maxBlocks} }
+
+// Len returns how many leading blocks of chain are universal.
+func (f *Finder) Len(chain []uint64) int {
+	if f.best < 0 {
+		return 0
+	}
+	r := &f.refs[f.best]
+	return common(chain, r.chain[:min(r.universal, len(r.chain))])
+}
+
+// Observe counts one request. The chain is read during the call only; it may be empty.
+func (f *Finder) Observe(chain []uint64) {
+	chain = chain[:min(len(chain), f.maxBlocks)]
+	for i := range f.refs[:f.used] {
+		f.refs[i].add(common(chain, f.refs[i].chain))
+	}
+	f.since++
+	switch {
+	case len(chain) == 0:
+	case f.used < references:
+		f.refs[f.used].reset(chain)
+		f.used++
+	case f.since >= challenge:
+		if w := f.weakest(); w >= 0 {
+			f.since = 0
+			f.refs[w].reset(chain)
+		}
+	}
+	f.best = f.strongest()
+}
+
+// Reset forgets everything, as when the chains change their meaning with the block size.
+func (f *Finder) Reset() { f.used, f.best, f.since = 0, -1, 0 }
+
+// Bytes returns the bytes of memory that the finder has allocated.
+func (f *Finder) Bytes() int {
+	n := 0
+	for i := range f.refs {
+		n += 8*cap(f.refs[i].chain) + 2*Window
+	}
+	return n
+}
+
+// strongest returns the reference with the longest universal prefix, or -1.
+func (f *Finder) strongest() int {
+	best, length := -1, 0
+	for i := range f.refs[:f.used] {
+		if r := &f.refs[i]; r.universal > length {
+			best, length = i, r.universal
+		}
+	}
+	return best
+}
+
+// weakest returns the reference to be replaced: of those with a full sample, and the strongest left out, the one with the
+// shortest universal prefix. It returns -1 if there is none.
+func (f *Finder) weakest() int {
+	worst, best := -1, f.strongest()
+	for i := range f.refs[:f.used] {
+		if r := &f.refs[i]; r.n >= MinSample && i != best && (worst < 0 || r.universal < f.refs[worst].universal) {
+			worst = i
+		}
+	}
+	return worst
+}
+
+// reference is a chain with its common lengths with the requests since it became a reference.
+type reference struct {
+	chain     []uint64
+	lengths   [Window]uint16 // ring
+	n         int            // requests counted, at most Window
+	next      int            // place of the next length in the ring
+	universal int            // upper median of lengths; 0 below MinSample
+	longer    int            // lengths > universal
+	atLeast   int            // lengths >= universal
+}
+
+func (r *reference) reset(chain []uint64) {
+	*r = reference{chain: append(r.chain[:0], chain...)}
+	r.add(len(chain))
+}
+
+func (r *reference) add(length int) {
+	if r.n == Window {
+		r.count(int(r.lengths[r.next]), -1)
+	} else {
+		r.n++
+	}
+	r.lengths[r.next] = uint16(length)
+	r.next = (r.next + 1) % Window
+	r.count(length, 1)
+	need := (r.n + 1) / 2
+	if r.n >= MinSample && (r.n == MinSample || r.atLeast < need || r.longer >= need) {
+		r.recount(need)
+	}
+}
+
+func (r *reference) count(length, by int) {
+	if length >= r.universal {
+		r.atLeast += by
+	}
+	if length > r.universal {
+		r.longer += by
+	}
+}
+
+// recount finds the greatest length that at least need requests reach.
+func (r *reference) recount(need int) {
+	sorted := r.lengths
+	slices.Sort(sorted[:r.n])
+	r.universal = int(sorted[r.n-need])
+	r.atLeast, r.longer = 0, 0
+	for _, l := range sorted[:r.n] {
+		r.count(int(l), 1)
+	}
+}
+
+// common returns the number of leading blocks that a and b share. Equal chain hashes mean equal prefixes.
+func common(a, b []uint64) int {
+	lo, hi := 0, min(len(a), len(b)) // the first lo are shared, those from hi on are not
+	if hi == 0 || a[0] != b[0] {
+		return 0
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if a[mid] == b[mid] {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
