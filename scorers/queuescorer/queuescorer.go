@@ -1,0 +1,43 @@
+// Package queuescorer provides the plugin type queue-scorer: fewer waiting requests score higher, relative to the other
+// candidates.
+package queuescorer
+
+import (
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// Type is the plugin type.
+const Type = "queue-scorer"
+
+// minSpread is the smallest difference in waiting requests that counts as a full one. The scraped queue lengths are whole
+// numbers, for which it changes nothing against the EPP's formula. What fleet adds for requests of our own is fractional,
+// and must not cost an endpoint the whole score only because all others are at zero.
+const minSpread = 1
+
+// Spec describes the plugin type.
+var Spec = scorers.Spec{
+	Type:        Type,
+	Kinds:       scorers.KindScorer,
+	LooseParams: true,
+	New:         func(plan.Params) (any, error) { return scorer{}, nil },
+}
+
+type scorer struct{}
+
+// Score implements scorers.Scorer.
+func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+	if len(cand) == 0 {
+		return
+	}
+	waiting := c.Endpoints.Waiting
+	lo := waiting[cand[0]]
+	hi := lo
+	for _, s := range cand[1:] {
+		lo, hi = min(lo, waiting[s]), max(hi, waiting[s])
+	}
+	spread := max(hi-lo, minSpread)
+	for i, s := range cand {
+		out[i] = 1 - (waiting[s]-lo)/spread
+	}
+}
