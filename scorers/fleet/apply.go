@@ -1,0 +1,204 @@
+package fleet
+
+import (
+	"slices"
+
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+// source is a list of endpoints: a snapshot, or the endpoints of a plan.
+type source interface {
+	Len() int
+	Endpoint(i int, e *snapshot.Endpoint)
+}
+
+// Change says what an Apply did.
+type Change struct {
+	Removed  []int32 // slots whose endpoints are gone; valid until the next Apply
+	Capacity bool    // endpoints came or went, or report other block sizes or numbers
+}
+
+// Apply takes over a snapshot that was received at recvAt. The view is read during the call only.
+func (t *Table) Apply(v snapshot.View, recvAt, now uint64) Change { return apply(t, v, recvAt, now) }
+
+// ApplyPlan takes over the endpoints of a plan, which have no metrics.
+func (t *Table) ApplyPlan(eps []plan.Endpoint, now uint64) Change {
+	return apply(t, static(eps), now, now)
+}
+
+// static is a source made of a plan's endpoints. It allocates; plans change rarely.
+type static []plan.Endpoint
+
+// Len implements source.
+func (s static) Len() int { return len(s) }
+
+// Endpoint implements source.
+func (s static) Endpoint(i int, e *snapshot.Endpoint) {
+	name, address := []byte(s[i].Name), []byte(s[i].Address)
+	*e = snapshot.Endpoint{
+		ID: snapshot.EndpointID(name, address), Name: name, Address: address, ScrapeAgeMs: snapshot.NeverScraped,
+	}
+}
+
+// apply makes the table agree with src: known endpoints are updated, missing ones removed, and then new ones added, so
+// that a full table has room for them.
+func apply[S source](t *Table, src S, recvAt, now uint64) Change {
+	c := Change{Removed: t.removed[:0]}
+	n := src.Len()
+	for len(t.order) < n {
+		t.order = append(t.order, -1)
+	}
+	t.order = t.order[:n]
+	var e snapshot.Endpoint
+	known := 0
+	for i := range n {
+		src.Endpoint(i, &e)
+		if t.locate(i, e.ID) {
+			known++
+			c.Capacity = t.update(t.order[i], &e, recvAt) || c.Capacity
+		}
+	}
+	if known < len(t.live) {
+		c.Removed = t.removeOthers(c.Removed)
+	}
+	t.removed = c.Removed
+	t.overflow = 0
+	if known < n {
+		c.Capacity = add(t, src, recvAt) || c.Capacity
+	}
+	if known < n || len(c.Removed) > 0 {
+		c.Capacity = true
+		rewrite(t, src)
+	}
+	t.recount()
+	t.Refresh(now)
+	return c
+}
+
+// locate finds the slot of endpoint i, for which the order of the last snapshot is a good guess.
+func (t *Table) locate(i int, id uint64) bool {
+	if s := t.order[i]; s >= 0 && t.view.ID[s] == id {
+		return true
+	}
+	s, ok := t.byID[id]
+	if !ok {
+		s = -1
+	}
+	t.order[i] = s
+	return ok
+}
+
+// removeOthers removes the endpoints whose slots are not in order.
+func (t *Table) removeOthers(removed []int32) []int32 {
+	keep := make([]bool, len(t.gen)) // membership changes are rare
+	for _, s := range t.order {
+		if s >= 0 {
+			keep[s] = true
+		}
+	}
+	t.live = slices.DeleteFunc(t.live, func(s int32) bool {
+		if keep[s] {
+			return false
+		}
+		if t.impairedSlot(s) {
+			t.impaired--
+		}
+		delete(t.byID, t.view.ID[s])
+		t.clearSlot(s)
+		t.free = append(t.free, s)
+		removed = append(removed, s)
+		return true
+	})
+	return removed
+}
+
+// add gives slots to the endpoints that have none, up to the limit. It reports whether there were any.
+func add[S source](t *Table, src S, recvAt uint64) bool {
+	var e snapshot.Endpoint
+	added := false
+	for i, s := range t.order {
+		if s >= 0 {
+			continue
+		}
+		src.Endpoint(i, &e)
+		if s, ok := t.byID[e.ID]; ok { // a plan that lists an endpoint twice
+			t.order[i] = s
+			continue
+		}
+		if len(t.live) >= t.limit {
+			t.overflow++
+			continue
+		}
+		if len(t.free) == 0 {
+			t.grow(min(max(8, len(t.gen)), t.limit-len(t.live)))
+		}
+		s = t.free[len(t.free)-1]
+		t.free = t.free[:len(t.free)-1]
+		t.order[i] = s
+		t.view.ID[s] = e.ID
+		t.byID[e.ID] = s
+		t.live = append(t.live, s)
+		t.update(s, &e, recvAt)
+		added = true
+	}
+	return added
+}
+
+// update takes over flags and metrics of one endpoint. It reports whether what determines its capacity changed.
+func (t *Table) update(s int32, e *snapshot.Endpoint, recvAt uint64) bool {
+	was := t.impairedSlot(s)
+	t.draining[s] = e.Flags&snapshot.Draining != 0
+	if is := t.impairedSlot(s); is != was {
+		if is {
+			t.impaired++
+		} else {
+			t.impaired--
+		}
+	}
+	changed := t.blockSize[s] != e.BlockSize || t.numBlocks[s] != e.NumBlocks
+	t.blockSize[s], t.numBlocks[s] = e.BlockSize, e.NumBlocks
+	if e.ScrapeAgeMs == snapshot.NeverScraped {
+		return changed
+	}
+	t.scraped[s] = float64(e.Waiting)
+	t.view.Running[s] = float64(e.Running)
+	t.view.KVUsage[s] = float64(e.KVUsage)
+	// The same scrape in a later snapshot keeps its time, which the age in milliseconds only approximates.
+	if !t.known[s] || t.seq[s] != e.ScrapeSeq {
+		age := uint64(e.ScrapeAgeMs) * 1e6
+		t.scrapedAt[s] = recvAt - min(age, recvAt)
+	}
+	t.known[s], t.seq[s] = true, e.ScrapeSeq
+	return changed
+}
+
+// rewrite copies names and addresses of all endpoints into the arena.
+func rewrite[S source](t *Table, src S) {
+	var e snapshot.Endpoint
+	t.arena = t.arena[:0]
+	for i, s := range t.order {
+		if s < 0 {
+			continue
+		}
+		src.Endpoint(i, &e)
+		t.text[s] = text{uint32(len(t.arena)), uint32(len(e.Name)), uint32(len(e.Address))}
+		t.arena = append(append(t.arena, e.Name...), e.Address...)
+	}
+}
+
+// Refresh notices numbers that have become stale. It is cheap unless some have.
+func (t *Table) Refresh(now uint64) {
+	if now < t.expires {
+		return
+	}
+	t.expires = ^uint64(0)
+	for _, s := range t.live {
+		until := t.scrapedAt[s] + t.stale
+		t.view.Fresh[s] = t.known[s] && now < until
+		if t.view.Fresh[s] {
+			t.expires = min(t.expires, until)
+		}
+		t.setWaiting(s)
+	}
+}

@@ -1,0 +1,164 @@
+// Package fleet is the endpoint table of one worker: which endpoints exist, what was scraped from them, what this worker
+// has sent them and not seen finished, and whether they answer. A slot keeps its endpoint for as long as that exists; the
+// generation of a slot tells a later reader that the slot was given to another endpoint meanwhile, so that load is never
+// released twice or from the wrong endpoint. Everything is structure of arrays, indexed by slot. The package assumes a
+// single thread, and all times are monotonic nanoseconds that the caller passes in.
+package fleet
+
+import (
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+// PickShare is what a request of our own counts in Waiting while it has no first byte and the newest scrape has not seen
+// it. A continuous-batching engine starts most requests at once, so that a pick is a fraction of a waiting request; but
+// without any share a burst between two scrapes would go to one endpoint.
+const PickShare = 0.25
+
+// Table holds the endpoints. The zero value is not usable; see New.
+type Table struct {
+	view  scorers.Endpoints
+	limit int    // most endpoints
+	stale uint64 // ns after which scraped numbers are not believed
+
+	byID  map[uint64]int32
+	live  []int32 // slots in use
+	free  []int32 // slots not in use, last given first
+	order []int32 // slot of endpoint i of the last snapshot, -1 if it was over the limit
+
+	gen       []uint32
+	scraped   []float64 // waiting requests as scraped
+	known     []bool    // a scrape has succeeded
+	scrapedAt []uint64
+	seq       []uint32
+	blockSize []uint32 // tokens, as reported
+	numBlocks []uint32 // engine blocks, as reported
+	pending   []int32  // requests of this worker that have no first byte
+	since     []int32  // those of them in the ring that the newest scrape has not seen
+	draining  []bool
+	health    []health
+	text      []text
+	arena     []byte // names and addresses
+
+	ring    []pick // newest picks, by serial number modulo its length
+	serial  uint32
+	expires uint64 // when the first fresh number becomes stale
+
+	removed   []int32
+	overflow  int
+	impaired  int // slots that drain or have failed
+	coolDowns uint64
+}
+
+// text says where a slot's name and address, in this order, stand in the arena.
+type text struct{ off, name, address uint32 }
+
+// New returns an empty table of at most limit endpoints, whose scraped numbers are believed for staleMs milliseconds.
+func New(limit, staleMs int) *Table {
+	t := &Table{byID: make(map[uint64]int32), ring: make([]pick, ringLen)}
+	t.Configure(limit, staleMs)
+	return t
+}
+
+// Configure changes the bounds. Endpoints above a lower limit stay until a snapshot no longer has them.
+func (t *Table) Configure(limit, staleMs int) {
+	t.limit, t.stale = limit, uint64(max(staleMs, 0))*1e6
+	t.expires = 0
+}
+
+// View returns the arrays that plugins read. They are valid until the next Apply.
+func (t *Table) View() *scorers.Endpoints { return &t.view }
+
+// Slots returns the number of slots, used or free.
+func (t *Table) Slots() int { return len(t.gen) }
+
+// Live returns the slots in use. The slice is valid until the next Apply.
+func (t *Table) Live() []int32 { return t.live }
+
+// Gen returns the generation of slot. It is never 0.
+func (t *Table) Gen(slot int32) uint32 { return t.gen[slot] }
+
+// Valid reports whether slot still holds the endpoint that it held at generation gen.
+func (t *Table) Valid(slot int32, gen uint32) bool {
+	return slot >= 0 && int(slot) < len(t.gen) && t.gen[slot] == gen && t.view.ID[slot] != 0
+}
+
+// Name returns namespace/name of slot. The slice is valid until the next Apply.
+func (t *Table) Name(slot int32) []byte {
+	x := t.text[slot]
+	return t.arena[x.off : x.off+x.name]
+}
+
+// Address returns ip:port of slot. The slice is valid until the next Apply.
+func (t *Table) Address(slot int32) []byte {
+	x := t.text[slot]
+	return t.arena[x.off+x.name : x.off+x.name+x.address]
+}
+
+// BlockSize returns the KV block size in tokens that slot reports, and NumBlocks the number of such blocks; 0 if unknown.
+func (t *Table) BlockSize(slot int32) int { return int(t.blockSize[slot]) }
+
+// NumBlocks returns the number of KV blocks that slot reports; 0 if unknown.
+func (t *Table) NumBlocks(slot int32) int { return int(t.numBlocks[slot]) }
+
+// Scraped returns the waiting requests of slot as scraped, whatever their age.
+func (t *Table) Scraped(slot int32) float64 { return t.scraped[slot] }
+
+// Overflow returns the number of endpoints of the last snapshot that were ignored for the limit.
+func (t *Table) Overflow() int { return t.overflow }
+
+// CoolDowns returns how often an endpoint was cooled down.
+func (t *Table) CoolDowns() uint64 { return t.coolDowns }
+
+// Bytes returns the bytes of memory that the table has allocated, without the map of ids.
+func (t *Table) Bytes() int {
+	const perSlot = 8*5 + 4 + 8 + 1 + 1 + // view
+		4 + 8 + 1 + 8 + 4 + 4 + 4 + 4 + 4 + 1 + 32 + 12 + 4*4
+	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring)
+}
+
+// grow adds n free slots.
+func (t *Table) grow(n int) {
+	v := &t.view
+	old := len(t.gen)
+	v.ID = append(v.ID, make([]uint64, n)...)
+	v.Waiting = append(v.Waiting, make([]float64, n)...)
+	v.Running = append(v.Running, make([]float64, n)...)
+	v.KVUsage = append(v.KVUsage, make([]float64, n)...)
+	v.Fresh = append(v.Fresh, make([]bool, n)...)
+	v.InFlight = append(v.InFlight, make([]int32, n)...)
+	v.InFlightTokens = append(v.InFlightTokens, make([]int64, n)...)
+	t.gen = append(t.gen, make([]uint32, n)...)
+	t.scraped = append(t.scraped, make([]float64, n)...)
+	t.known = append(t.known, make([]bool, n)...)
+	t.scrapedAt = append(t.scrapedAt, make([]uint64, n)...)
+	t.seq = append(t.seq, make([]uint32, n)...)
+	t.blockSize = append(t.blockSize, make([]uint32, n)...)
+	t.numBlocks = append(t.numBlocks, make([]uint32, n)...)
+	t.pending = append(t.pending, make([]int32, n)...)
+	t.since = append(t.since, make([]int32, n)...)
+	t.draining = append(t.draining, make([]bool, n)...)
+	t.health = append(t.health, make([]health, n)...)
+	t.text = append(t.text, make([]text, n)...)
+	for s := old + n - 1; s >= old; s-- {
+		t.gen[s] = 1
+		t.free = append(t.free, int32(s))
+	}
+}
+
+// clearSlot resets everything but the generation, which it advances.
+func (t *Table) clearSlot(s int32) {
+	v := &t.view
+	v.ID[s], v.Waiting[s], v.Running[s], v.KVUsage[s], v.Fresh[s] = 0, 0, 0, 0, false
+	v.InFlight[s], v.InFlightTokens[s] = 0, 0
+	t.gen[s]++
+	if t.gen[s] == 0 {
+		t.gen[s] = 1
+	}
+	t.scraped[s], t.known[s], t.scrapedAt[s], t.seq[s] = 0, false, 0, 0
+	t.blockSize[s], t.numBlocks[s] = 0, 0
+	t.pending[s], t.since[s], t.draining[s] = 0, 0, false
+	t.health[s], t.text[s] = health{}, text{}
+}
+
+var _ source = snapshot.View{}

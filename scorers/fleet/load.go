@@ -1,0 +1,86 @@
+package fleet
+
+// ringLen is the number of picks that are remembered to tell which of them a scrape has seen. At more picks between two
+// scrapes the oldest count as seen.
+const ringLen = 1024
+
+// pick is one request of our own that has no first byte.
+type pick struct {
+	at     uint64 // 0 if the entry is not in use
+	serial uint32
+	slot   int32
+	gen    uint32
+}
+
+// Begin books a request sent to slot at now: tokens is the estimated uncached part of its prompt. The result names the pick
+// for FirstByte.
+func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
+	t.view.InFlight[slot]++
+	t.view.InFlightTokens[slot] += int64(tokens)
+	t.pending[slot]++
+	t.serial++
+	p := &t.ring[t.serial%ringLen]
+	t.forget(p)
+	*p = pick{at: max(now, 1), serial: t.serial, slot: slot, gen: t.gen[slot]}
+	if p.at > t.scrapedAt[slot] {
+		t.since[slot]++
+	}
+	t.setWaiting(slot)
+	return t.serial
+}
+
+// FirstByte releases the prefill load of a request: the arguments are those of its Begin, and gen the generation of the
+// slot then. It must be called at most once for each Begin.
+func (t *Table) FirstByte(slot int32, gen uint32, tokens int32, serial uint32) {
+	if p := &t.ring[serial%ringLen]; p.serial == serial {
+		t.forget(p)
+	}
+	if !t.Valid(slot, gen) {
+		return
+	}
+	t.view.InFlightTokens[slot] -= int64(tokens)
+	t.pending[slot]--
+	t.setWaiting(slot)
+}
+
+// End releases what is left of a request after FirstByte. It must be called at most once for each Begin.
+func (t *Table) End(slot int32, gen uint32) {
+	if t.Valid(slot, gen) {
+		t.view.InFlight[slot]--
+	}
+}
+
+// forget takes a pick out of the ring.
+func (t *Table) forget(p *pick) {
+	if p.at == 0 {
+		return
+	}
+	if t.Valid(p.slot, p.gen) && p.at > t.scrapedAt[p.slot] {
+		t.since[p.slot]--
+		t.setWaiting(p.slot)
+	}
+	p.at = 0
+}
+
+// recount counts the picks in the ring that the newest scrapes have not seen.
+func (t *Table) recount() {
+	clear(t.since)
+	for i := range t.ring {
+		if p := &t.ring[i]; p.at != 0 && t.Valid(p.slot, p.gen) && p.at > t.scrapedAt[p.slot] {
+			t.since[p.slot]++
+		}
+	}
+	t.expires = 0 // Waiting is to be computed anew
+}
+
+// setWaiting computes the effective number of waiting requests. With fresh metrics it is what was scraped plus a share for
+// each own pick since. An endpoint that takes requests and answers none shows by its pending ones, whatever it reports.
+// Without metrics the pending requests are all that is known.
+func (t *Table) setWaiting(s int32) {
+	own := PickShare * float64(t.pending[s])
+	if !t.view.Fresh[s] {
+		t.view.Waiting[s] = own
+		return
+	}
+	t.view.Waiting[s] = max(t.scraped[s]+PickShare*float64(t.since[s]), own)
+}
