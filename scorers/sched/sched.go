@@ -1,9 +1,16 @@
 // Package sched is the scheduler of one worker: it owns the endpoint table (package fleet), the approximate prefix index
-// (package prefixindex), the universal-prefix rule and the compiled profiles, and turns a request into a ranked list of
-// endpoints. It assumes a single thread and allocates nothing per request in steady state.
+// (package prefixindex), the universal-prefix rule (package universal) and the compiled profiles, and turns a request into a
+// ranked list of endpoints. It assumes a single thread and allocates nothing per request in steady state.
+//
+// The life of a request is Decide, Commit, then for each further attempt Next and Retry, for each answer Status and
+// FirstByte, and at the end Done. A Decision that was not committed needs no Done.
 package sched
 
 import (
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/fleet"
+	"github.com/zerohop/zerohop/scorers/prefixindex"
+	"github.com/zerohop/zerohop/scorers/universal"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
@@ -40,6 +47,7 @@ type Decision struct {
 	Gen     [MaxRanked]uint32 // generation of each slot, to notice that a slot was given to another endpoint
 	Match   [MaxRanked]int32  // matched blocks of each
 	N       uint8             // length of the ranked list
+	Picked  uint8             // how many of them the profile's picker chose; the others follow by score
 	Tried   uint8             // bit i: Slots[i] was tried
 	Reason  Reason
 	Cur     int32  // slot of the current attempt; -1 if none
@@ -55,60 +63,110 @@ type Decision struct {
 	StartedAt   uint64 // monotonic ns at which the current attempt began
 	Neutral     uint32 // scores that were neutral for want of fresh metrics
 	BlockTokens int32
+	Universal   int32  // leading blocks that were left out as universal, which an endpoint with a match holds too
+	Serial      uint32 // names the current attempt's pick, private to this package
 }
 
 // Scheduler is the scheduling state of one worker.
-type Scheduler struct{}
+type Scheduler struct {
+	plan      plan.Plan
+	set       *profiles
+	fleet     *fleet.Table
+	index     *prefixindex.Index
+	universal *universal.Finder
+	rand      scorers.Rand
+	cycle     scorers.Cycle
+
+	blockTokens int
+	maxBlocks   int
+	received    uint64 // when the last snapshot was received; 0 if none was
+	stats       Stats  // counters only
+
+	// Scratch by slot or by candidate.
+	match  []int32 // by slot, informative blocks
+	prompt []int32 // by slot, blocks of one of several prompts
+	cand   []int32
+	total  []float64
+	score  []float64
+	caps   []int
+}
 
 // New returns a scheduler for a valid plan. seed makes tie-breaking reproducible.
-func New(p *plan.Plan, seed uint64) (*Scheduler, error) { panic("skeleton") }
+func New(p *plan.Plan, seed uint64) (*Scheduler, error) {
+	set, err := compile(p)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{
+		set:   set,
+		fleet: fleet.New(p.Bounds.Endpoints, p.Agent.StaleMs),
+		index: prefixindex.New(p.Bounds.IndexBlocks),
+		rand:  scorers.NewRand(seed),
+	}
+	s.install(p)
+	return s, nil
+}
 
-// Reconfigure puts a new plan into force. Endpoint table, in-flight counts, health and prefix index survive. On error the
-// old plan stays in force.
-func (s *Scheduler) Reconfigure(p *plan.Plan) error { panic("skeleton") }
+// Reconfigure puts a new plan into force. Endpoint table, in-flight counts, health and prefix index survive; the index
+// starts anew if its bound or the block size changes. On error the old plan stays in force.
+func (s *Scheduler) Reconfigure(p *plan.Plan) error {
+	set, err := compile(p)
+	if err != nil {
+		return err
+	}
+	s.set = set
+	s.fleet.Configure(p.Bounds.Endpoints, p.Agent.StaleMs)
+	if p.Bounds.IndexBlocks != s.plan.Bounds.IndexBlocks {
+		s.index = prefixindex.New(p.Bounds.IndexBlocks)
+	}
+	s.install(p)
+	return nil
+}
+
+// install takes over what does not depend on whether the plan is the first.
+func (s *Scheduler) install(p *plan.Plan) {
+	s.plan = *p
+	if s.received == 0 {
+		s.afterApply(s.fleet.ApplyPlan(p.Endpoints, 0))
+	}
+	s.tune()
+}
 
 // Apply takes over a snapshot that was received at recvAt; both times are monotonic nanoseconds. The view is read during
 // the call only.
-func (s *Scheduler) Apply(v snapshot.View, recvAt, now uint64) { panic("skeleton") }
+func (s *Scheduler) Apply(v snapshot.View, recvAt, now uint64) {
+	s.received = max(recvAt, 1)
+	c := s.fleet.Apply(v, recvAt, now)
+	s.afterApply(c)
+	if c.Capacity {
+		s.tune()
+	}
+}
 
-// BlockTokens returns the block size in tokens that prompts are to be cut with now, and MaxBlocks the most blocks that
-// are worth hashing.
-func (s *Scheduler) BlockTokens() int { panic("skeleton") }
+// afterApply forgets what removed endpoints held and fits the scratch space to the slots.
+func (s *Scheduler) afterApply(c fleet.Change) {
+	for _, slot := range c.Removed {
+		s.index.RemoveEndpoint(slot)
+	}
+	if n := s.fleet.Slots(); n > len(s.match) {
+		s.match, s.prompt = make([]int32, n), make([]int32, n)
+		s.cand = make([]int32, 0, n)
+		s.total, s.score = make([]float64, n), make([]float64, n)
+		s.caps = make([]int, n)
+	}
+}
+
+// BlockTokens returns the block size in tokens that prompts are to be cut with now.
+func (s *Scheduler) BlockTokens() int { return s.blockTokens }
 
 // MaxBlocks returns the most blocks of a request that are worth hashing.
-func (s *Scheduler) MaxBlocks() int { panic("skeleton") }
-
-// Decide ranks the endpoints for p into d and records nothing. It overwrites p.IDs with chain hashes.
-func (s *Scheduler) Decide(now uint64, p *Prompt, d *Decision) Reason { panic("skeleton") }
-
-// Commit records the first attempt: in-flight counts, picks since the scrape, and the prompt's chain in the prefix index
-// of the chosen endpoint. p is the prompt given to Decide, unchanged since.
-func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) { panic("skeleton") }
-
-// Next re-ranks what is left for the attempt after the current one, with what was learned meanwhile, and returns its slot,
-// or -1 if no other endpoint is left. It accounts nothing.
-func (s *Scheduler) Next(now uint64, d *Decision) int32 { panic("skeleton") }
-
-// Retry says that the current attempt failed without a response byte and that an attempt at slot began: the load moves
-// with the attempt, and the failed endpoint is cooled down. The slot is the one that Next returned.
-func (s *Scheduler) Retry(now uint64, d *Decision, slot int32) { panic("skeleton") }
-
-// Status reports the response status of the current attempt (first response header), FirstByte its first body byte: the
-// prefill load is released. Both are idempotent.
-func (s *Scheduler) Status(now uint64, d *Decision, code int) { panic("skeleton") }
-
-// FirstByte reports the first body byte of the response.
-func (s *Scheduler) FirstByte(now uint64, d *Decision) { panic("skeleton") }
-
-// Done releases everything that d still holds, exactly once, however the stream ended. failed says that the current
-// attempt ended without a response from the endpoint.
-func (s *Scheduler) Done(now uint64, d *Decision, failed bool) { panic("skeleton") }
+func (s *Scheduler) MaxBlocks() int { return s.maxBlocks }
 
 // Address returns the ip:port of slot. The slice is valid until the next Apply.
-func (s *Scheduler) Address(slot int32) []byte { panic("skeleton") }
+func (s *Scheduler) Address(slot int32) []byte { return s.fleet.Address(slot) }
 
 // Name returns namespace/name of slot. The slice is valid until the next Apply.
-func (s *Scheduler) Name(slot int32) []byte { panic("skeleton") }
+func (s *Scheduler) Name(slot int32) []byte { return s.fleet.Name(slot) }
 
 // Stats are counters since the scheduler was made and gauges of now.
 type Stats struct {
@@ -119,11 +177,24 @@ type Stats struct {
 	IndexRecords  int    // (endpoint, block) records held
 	IndexEvicted  uint64 // records evicted for capacity
 	Truncated     uint64 // prompts cut at MaxBlocks
-	Overflow      uint64 // endpoints beyond the configured bound, ignored
+	Overflow      uint64 // endpoints of the newest list beyond the configured bound, ignored
 	UniversalHits uint64 // requests whose leading blocks were discounted as universal
-	SnapshotAgeMs uint64 // time since the last Apply's receipt
+	SnapshotAgeMs uint64 // time since the last Apply's receipt; 0 if there was none
 	Bytes         int    // bytes of long-lived state
 }
 
 // Stats returns the current figures.
-func (s *Scheduler) Stats(now uint64) Stats { panic("skeleton") }
+func (s *Scheduler) Stats(now uint64) Stats {
+	st := s.stats
+	st.Endpoints = len(s.fleet.Live())
+	st.CoolDowns = s.fleet.CoolDowns()
+	st.IndexRecords = s.index.Len()
+	st.IndexEvicted = s.index.Evicted()
+	st.Overflow = uint64(s.fleet.Overflow())
+	if s.received != 0 && now > s.received {
+		st.SnapshotAgeMs = (now - s.received) / 1e6
+	}
+	st.Bytes = s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() +
+		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
+	return st
+}

@@ -1,0 +1,184 @@
+package sched
+
+// Accounting state of the current attempt, in Decision.State.
+const (
+	holdsPrefill uint8 = 1 << iota // no first byte: prompt tokens and a pending request are booked
+	holdsRequest                   // not finished: a request in flight is booked
+	answered                       // the endpoint has answered
+	isProbe                        // the attempt is the probe of an endpoint that had failed
+)
+
+// Commit records the first attempt: in-flight counts, picks since the scrape, and the prompt's chain in the prefix index
+// of the chosen endpoint. p is the prompt given to Decide, unchanged since.
+func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
+	if d.N == 0 || d.Cur >= 0 {
+		return
+	}
+	s.begin(now, d, 0)
+	if d.Reason == LoadOnly || !s.known(p) || !s.fleet.Valid(d.Cur, d.CurGen) {
+		return
+	}
+	for i := range p.Starts {
+		s.index.Record(p.chain(i), d.Cur)
+	}
+	s.universal.Observe(p.chain(0))
+}
+
+// begin books an attempt at entry i of the ranked list.
+func (s *Scheduler) begin(now uint64, d *Decision, i int) {
+	d.Cur, d.CurGen, d.StartedAt = d.Slots[i], d.Gen[i], now
+	d.Tried |= 1 << i
+	d.Attempt++
+	d.State = 0
+	d.Uncached = d.uncached(d.Match[i])
+	if !s.fleet.Valid(d.Cur, d.CurGen) {
+		return
+	}
+	d.State = holdsPrefill | holdsRequest
+	if s.fleet.Probe(now, d.Cur) {
+		d.State |= isProbe
+	}
+	d.Serial = s.fleet.Begin(now, d.Cur, d.Uncached)
+}
+
+// uncached estimates the tokens of the prompt that an endpoint with this many matched blocks has to compute. An endpoint
+// that holds informative blocks holds the universal ones before them.
+func (d *Decision) uncached(match int32) int32 {
+	if match > 0 {
+		match += d.Universal
+	}
+	return int32(max(0, int64(d.Tokens)-int64(match)*int64(d.BlockTokens)))
+}
+
+// Next returns the slot for the attempt after the current one, or -1 if no other endpoint is left. Of the ranked endpoints
+// that were not tried and may get a request it takes the one with the least prompt work before the request's first token;
+// if there is none, any other. It accounts nothing.
+func (s *Scheduler) Next(now uint64, d *Decision) int32 {
+	best, least := int32(-1), int64(0)
+	for i := range int(d.N) {
+		if d.Tried>>i&1 != 0 || !s.fleet.Valid(d.Slots[i], d.Gen[i]) || !s.fleet.Usable(now, d.Slots[i]) {
+			continue
+		}
+		if w := s.work(d, d.Slots[i], d.Match[i]); best < 0 || w < least {
+			best, least = d.Slots[i], w
+		}
+	}
+	if best >= 0 {
+		return best
+	}
+	return s.nextUnranked(now, d)
+}
+
+// nextUnranked returns the endpoint outside the ranked list with the least work, or else the least bad one not tried.
+func (s *Scheduler) nextUnranked(now uint64, d *Decision) int32 {
+	best, least := int32(-1), int64(0)
+	bad, leastBad := int32(-1), int64(0)
+	for _, slot := range s.fleet.Live() {
+		if s.tried(d, slot) {
+			continue
+		}
+		w := s.work(d, slot, 0)
+		if s.fleet.Usable(now, slot) {
+			if best < 0 || w < least {
+				best, least = slot, w
+			}
+		} else if bad < 0 || w < leastBad {
+			bad, leastBad = slot, w
+		}
+	}
+	if best >= 0 {
+		return best
+	}
+	return bad
+}
+
+// tried reports whether an attempt at slot was made.
+func (s *Scheduler) tried(d *Decision, slot int32) bool {
+	for i := range int(d.N) {
+		if d.Slots[i] == slot && d.Tried>>i&1 != 0 && d.Gen[i] == s.fleet.Gen(slot) {
+			return true
+		}
+	}
+	return false
+}
+
+// work estimates the prompt tokens that slot computes before the first token of d's request: those of our own requests that
+// have no first byte, those of waiting requests, taken to be as long as this one, and its own.
+func (s *Scheduler) work(d *Decision, slot, match int32) int64 {
+	return s.fleet.View().InFlightTokens[slot] + int64(s.fleet.Scraped(slot))*int64(d.Tokens) + int64(d.uncached(match))
+}
+
+// Retry says that the current attempt failed without a response byte and that an attempt at slot began: the load moves
+// with the attempt, and the failed endpoint is cooled down. The slot is the one that Next returned, or Cur for another
+// attempt at the same endpoint.
+func (s *Scheduler) Retry(now uint64, d *Decision, slot int32) {
+	s.finish(now, d, true)
+	s.begin(now, d, s.entry(d, slot))
+}
+
+// entry returns the index of slot in the ranked list. A slot that is not in it, or that holds another endpoint than it did,
+// gets a place there: at the end, or if the list is full that of the last entry, which is the least wanted.
+func (s *Scheduler) entry(d *Decision, slot int32) int {
+	gen := s.fleet.Gen(slot)
+	for i := range int(d.N) {
+		if d.Slots[i] == slot && d.Gen[i] == gen {
+			return i
+		}
+	}
+	i := int(d.N)
+	if i < MaxRanked {
+		d.N++
+	} else {
+		i = MaxRanked - 1
+	}
+	d.Slots[i], d.Gen[i], d.Match[i] = slot, gen, 0
+	return i
+}
+
+// Status reports the response status of the current attempt (first response header). It is idempotent.
+func (s *Scheduler) Status(now uint64, d *Decision, code int) {
+	if d.Cur < 0 || d.State&answered != 0 {
+		return
+	}
+	d.State |= answered
+	if s.fleet.Valid(d.Cur, d.CurGen) {
+		s.fleet.Answer(now, d.Cur, d.StartedAt, code)
+	}
+}
+
+// FirstByte reports the first body byte of the response: the prefill load is released. It is idempotent.
+func (s *Scheduler) FirstByte(_ uint64, d *Decision) {
+	if d.Cur < 0 || d.State&holdsPrefill == 0 {
+		return
+	}
+	d.State &^= holdsPrefill
+	s.fleet.FirstByte(d.Cur, d.CurGen, d.Uncached, d.Serial)
+}
+
+// Done releases everything that d still holds, exactly once, however the stream ended. failed says that the current
+// attempt ended without a response from the endpoint.
+func (s *Scheduler) Done(now uint64, d *Decision, failed bool) {
+	if d.Cur < 0 {
+		return
+	}
+	s.finish(now, d, failed)
+	d.Cur = -1
+}
+
+// finish ends the current attempt.
+func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
+	if d.State&holdsRequest == 0 {
+		return
+	}
+	s.FirstByte(now, d)
+	s.fleet.End(d.Cur, d.CurGen)
+	if s.fleet.Valid(d.Cur, d.CurGen) && d.State&answered == 0 {
+		switch {
+		case failed:
+			s.fleet.Fail(now, d.Cur, d.StartedAt)
+		case d.State&isProbe != 0:
+			s.fleet.Unprobe(now, d.Cur, d.StartedAt)
+		}
+	}
+	d.State = 0
+}
