@@ -13,8 +13,8 @@ import (
 const (
 	// disturbedShare is the CPU time of other processes, as a share of one core, above which a round is repeated.
 	disturbedShare = 0.25
-	// warmUp is how many requests per connection go before a round: timers that fell due while the processes were
-	// paused fire, connections open, caches fill.
+	// warmUp is how many requests go before a round, and as many again for every four connections: timers that fell due
+	// while the processes were paused fire, connections open, caches fill.
 	warmUp = 20
 )
 
@@ -95,7 +95,7 @@ func (b *bench) round(ctx context.Context, v *variant, bodies *bodies, conns int
 		}
 	}()
 	client, src := v.client(conns), bodies.source(&b.serial)
-	warm := client.Closed(ctx, limit(src, warmUp*conns), 0)
+	warm := client.Closed(ctx, limit(src, warmUp+warmUp*conns/4), 0)
 	if warm.Failed() > 0 {
 		return rd, fmt.Errorf("warm up: %v", warm.Errors)
 	}

@@ -38,7 +38,7 @@ func plot(results []Result) []byte {
 	x := scale{300, 800_000, marginLeft, plotRight}
 	for i, conns := range connections {
 		fmt.Fprintf(&out, `<g transform="translate(%d 0)">`+"\n", i*panelWidth)
-		fmt.Fprintf(&out, `<text x="%d" y="20" font-size="13">CPU µs per request, %d connection(s)</text>`+"\n", marginLeft, conns)
+		fmt.Fprintf(&out, `<text x="%d" y="20" font-size="13">CPU µs per request, connections: %d</text>`+"\n", marginLeft, conns)
 		axes(&out, x, y)
 		for k, name := range []string{direct, empty, zerohop, epp} {
 			series(&out, x, y, results, conns, name, k)

@@ -142,9 +142,11 @@ func (s *Stack) configFile() string {
 	return filepath.Join(s.tools.Root, file)
 }
 
-// StartAgent starts the agent (again) and waits until it has scraped every endpoint once.
+// StartAgent starts the agent, after stopping the one that may be running, and waits until it has scraped every
+// endpoint once.
 func (s *Stack) StartAgent(ctx context.Context) error {
 	if s.Agent != nil {
+		s.Agent.Stop() // or it would answer for the new one
 		s.ended = append(s.ended, s.Agent)
 	}
 	args := []string{"agent", "--config-file", s.configFile(), "--endpoints", s.endpointsFile(), "--listen", s.agentAddr}
