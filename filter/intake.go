@@ -99,7 +99,7 @@ func (v *VM) holdLease(now uint64) bool {
 			return false
 		}
 	} else {
-		cas = 1 // a token that no stored value has: the store succeeds only if nobody else created the key
+		cas = ^uint32(0) // a token that no stored value has: the store succeeds only if nobody else created the key
 	}
 	st := v.intake.stamp[:]
 	binary.LittleEndian.PutUint64(st, v.epoch)
@@ -140,7 +140,8 @@ func (v *VM) CallDone(id, token uint32, size int) {
 	in.inFlight = false
 	switch statusCode(v.host.CallStatus()) {
 	case 200:
-		if !v.store(v.host.CallBody(size)) {
+		now := v.host.Now()
+		if !v.store(now, v.host.CallBody(size)) {
 			v.stats.n[cSnapshotErrors]++
 			v.pollFailed()
 			return
@@ -157,12 +158,11 @@ func (v *VM) CallDone(id, token uint32, size int) {
 }
 
 // store writes a received snapshot to shared data for all workers, the blob before its version.
-func (v *VM) store(blob []byte) bool {
+func (v *VM) store(now uint64, blob []byte) bool {
 	view, err := snapshot.Open(blob)
 	if err != nil {
 		return false
 	}
-	now := v.host.Now()
 	version := view.Version()
 	v.host.SetShared(names.KeySnapshot, blob, 0)
 	st := v.intake.stamp[:]

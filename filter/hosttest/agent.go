@@ -1,0 +1,48 @@
+package hosttest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zerohop/zerohop/shared/names"
+)
+
+// Agent answers polls as the companion agent does: at once if the version differs, else never before the poll's timeout.
+type Agent struct {
+	Version uint64
+	Blob    []byte // the encoded snapshot of that version
+	Down    bool   // connections are refused: Envoy answers 503
+	Polls   int    // answers given, 503 included
+
+	// NotModifiedAfterMs, if not 0, ends a poll that waited for this long with 304.
+	NotModifiedAfterMs uint64
+}
+
+// serve answers what waits. A poll that an answer provokes waits for the next round.
+func (a *Agent) serve(w *Worker) {
+	for _, c := range slices.Clone(w.calls) {
+		if status, body := a.answer(w, &c); status != 0 {
+			a.Polls++
+			w.Answer(c.Token, status, body)
+		}
+	}
+}
+
+// answer returns status 0 if the call has to wait.
+func (a *Agent) answer(w *Worker, c *Call) (int, []byte) {
+	have, ok := strings.CutPrefix(c.Path, names.PathSnapshot+"?v=")
+	version, err := strconv.ParseUint(have, 10, 64)
+	switch {
+	case a.Down:
+		return 503, nil
+	case !ok || err != nil:
+		w.p.fault("agent: unexpected path %s", c.Path)
+		return 404, nil
+	case a.Blob != nil && version != a.Version:
+		return 200, a.Blob
+	case a.NotModifiedAfterMs != 0 && w.p.now-c.startNs >= a.NotModifiedAfterMs*1e6:
+		return 304, nil
+	}
+	return 0, nil
+}

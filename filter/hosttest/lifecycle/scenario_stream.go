@@ -1,0 +1,182 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zerohop/zerohop/filter/hosttest"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+func resetAtEveryStage(t *testing.T, s Subject) {
+	bodies := []hosttest.Request{
+		chunked(Chat(ChatBody(long)), 4096),
+		trailers(Chat(ChatBody(short))),
+		Models(),
+		Chat("not json"),
+	}
+	eachMode(t, s, 4, func(w *world) {
+		k := w.worker()
+		for stage := hosttest.Created; stage <= hosttest.Responded; stage++ {
+			for _, r := range bodies {
+				r = dead(r, 1)
+				r.Reset = stage
+				res := k.Do(&r)
+				if res.Status != 0 && res.Route != hosttest.ToEndpoint {
+					w.t.Errorf("stage %d: route %q, status %d", stage, res.Route, res.Status)
+				}
+				if stage >= hosttest.GotRequest && res.Endpoint() == "" {
+					w.t.Errorf("stage %d: no pick in %q", stage, res.Pick)
+				}
+				w.Advance(1e12)
+			}
+		}
+		good := Chat(ChatBody(short))
+		w.do(k, &good, hosttest.ToEndpoint)
+	})
+}
+
+func downstreamFirst(t *testing.T, s Subject) {
+	eachMode(t, s, 4, func(w *world) {
+		k := w.worker()
+		for n := range 3 {
+			r := dead(Chat(ChatBody(short)), n)
+			r.DownstreamFirst = true
+			w.do(k, &r, hosttest.ToEndpoint)
+		}
+	})
+}
+
+func allDead(t *testing.T, s Subject) {
+	eachMode(t, s, 3, func(w *world) {
+		k := w.worker()
+		k.Retries = 2
+		for _, r := range []hosttest.Request{dead(Chat(ChatBody(short)), 9), dead(Models(), 9)} {
+			res := w.do(k, &r, hosttest.ToEndpoint)
+			seen := map[string]bool{}
+			for _, h := range res.Hosts {
+				seen[h] = true
+			}
+			if len(seen) != 3 || res.Status != 503 {
+				w.t.Errorf("attempts at %v, status %d; want three endpoints and 503", res.Hosts, res.Status)
+			}
+		}
+		// All are cooled down: the least bad one is still used.
+		r := Chat(ChatBody(short))
+		if res := w.do(k, &r, hosttest.ToEndpoint); res.Reason() != "all_cooling" {
+			w.t.Errorf("reason %q, want all_cooling", res.Reason())
+		}
+	})
+}
+
+func responseCut(t *testing.T, s Subject) {
+	eachMode(t, s, 2, func(w *world) {
+		k := w.worker()
+		r := Chat(ChatBody(short))
+		r.Reply = func(string, int) hosttest.Reply { return hosttest.Reply{Chunks: 5, Cut: 2} }
+		for range 3 {
+			if res := w.do(k, &r, hosttest.ToEndpoint); len(res.Hosts) != 1 {
+				w.t.Errorf("attempts at %v; a response that has begun is not retried", res.Hosts)
+			}
+		}
+	})
+}
+
+func noAttemptFilter(t *testing.T, s Subject) {
+	eachMode(t, s, 4, func(w *world) {
+		k := w.worker()
+		k.NoAttempts, k.Retries = true, 0
+		for n := range 2 {
+			r := dead(Chat(ChatBody(short)), n)
+			w.do(k, &r, hosttest.ToEndpoint)
+		}
+	})
+}
+
+func bodyOverLimit(t *testing.T, s Subject) {
+	w := single(t, s, 2)
+	k := w.worker()
+	k.BodyLimit = 10_000
+	r := chunked(Chat(ChatBody(long)), 4096)
+	w.do(k, &r, hosttest.TooLarge)
+	r.Chunk = 0
+	w.do(k, &r, hosttest.TooLarge)
+	w.check()
+}
+
+// manyStreams keeps a thousand requests open in every stage, and ends them in another order than they began.
+func manyStreams(t *testing.T, s Subject) {
+	eachMode(t, s, 8, func(w *world) {
+		k := w.worker()
+		k.Host.Strict = false
+		r := Chat(ChatBody(short))
+		var open []*hosttest.Stream
+		for i := range 1000 {
+			st := k.Open(&r)
+			if i%4 > 0 {
+				st.Receive()
+			}
+			if i%4 > 1 {
+				st.Forward()
+			}
+			open = append(open, st)
+		}
+		for i := range open {
+			open[i*7%len(open)].Close()
+		}
+		w.do(k, &r, hosttest.ToEndpoint)
+	})
+}
+
+func noEndpointFailClose(t *testing.T, s Subject) {
+	eachMode(t, s, 0, func(w *world) {
+		k := w.worker()
+		for _, r := range []hosttest.Request{
+			Chat(ChatBody(short)), Forged(Chat(ChatBody(short))), Models(), emptyEnd(Chat("")),
+			trailers(Chat(ChatBody(short))), ForgedTrailers(Forged(Chat("x"))), chunked(post("/x", "12345"), 1),
+		} {
+			k.NoEarlyStrip = true
+			res := w.do(k, &r, hosttest.ToClient)
+			if res.Status != 503 || res.Local == nil || !strings.Contains(string(res.Local.Headers), names.HeaderDropReason) {
+				w.t.Errorf("status %d, local response %+v; want 503 with a reason", res.Status, res.Local)
+			}
+			if res.Reason() != "no_endpoints" {
+				w.t.Errorf("reason %q", res.Reason())
+			}
+		}
+		// A snapshot brings endpoints.
+		w.Agent = &hosttest.Agent{Version: 7, Blob: Snapshot(7, 1, 2)}
+		w.Run(3e9)
+		r := Chat(ChatBody(short))
+		w.do(k, &r, hosttest.ToEndpoint)
+	})
+}
+
+func noEndpointFailOpen(t *testing.T, s Subject) {
+	eachMode(t, s, 0, func(w *world) {
+		w.plan.FailureMode = plan.FailOpen
+		k := w.worker()
+		for _, r := range []hosttest.Request{Chat(ChatBody(short)), Forged(Chat(ChatBody(short))), Forged(Models()), trailers(Chat(ChatBody(short)))} {
+			k.NoEarlyStrip = true
+			res := w.do(k, &r, hosttest.ToFallback)
+			if res.Status != 200 || res.Sent.Has(names.HeaderDestination) {
+				w.t.Errorf("status %d, headers %v", res.Status, res.Sent)
+			}
+		}
+	})
+}
+
+func allDraining(t *testing.T, s Subject) {
+	w := single(t, s, 0)
+	blob := Loaded(3, func(_ int, e *snapshot.Endpoint) { e.Flags = snapshot.Draining }, 1, 2)
+	w.Agent = &hosttest.Agent{Version: 3, Blob: blob}
+	k := w.worker()
+	w.Run(3e9)
+	r := Chat(ChatBody(short))
+	if res := w.do(k, &r, hosttest.ToEndpoint); res.Reason() != "all_cooling" {
+		t.Errorf("reason %q, want all_cooling", res.Reason())
+	}
+	w.check()
+}

@@ -1,0 +1,164 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zerohop/zerohop/filter/hosttest"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// unknownStream lets attempts meet a stream key that is not theirs: the destination stays, our header is hidden.
+func unknownStream(t *testing.T, s Subject) {
+	keys := map[string][]byte{"none": {}, "short": []byte("x"), "foreign": make([]byte, 16), "huge": []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")}
+	for name, key := range keys {
+		t.Run(name, func(t *testing.T) {
+			eachMode(t, s, 4, func(w *world) {
+				k := w.worker()
+				r := dead(Chat(ChatBody(short)), 1)
+				r.At = hosttest.GotRequest
+				st := k.Open(&r)
+				r.Do = func() { st.SetProperty(names.StateStream, key) }
+				st.Receive()
+				st.Forward()
+				res := st.Close()
+				if len(res.Hosts) != 2 || res.Hosts[0] != res.Hosts[1] || res.Status != 200 {
+					w.t.Errorf("attempts at %v, status %d; want the same endpoint again", res.Hosts, res.Status)
+				}
+				checkSent(w.t, &r, res)
+				w.Run(200 * time.Millisecond)
+				w.wantMetric("zerohop_stray_attempts_total", 2)
+			})
+		})
+	}
+}
+
+func rebuiltBeforeAttempt(t *testing.T, s Subject) {
+	eachMode(t, s, 4, func(w *world) {
+		k := w.worker()
+		r := Chat(ChatBody(short))
+		r.At, r.Do = hosttest.GotRequest, k.Rebuild
+		res := w.do(k, &r, hosttest.ToEndpoint)
+		if len(res.Hosts) != 1 || res.Status != 200 {
+			w.t.Errorf("attempts at %v, status %d", res.Hosts, res.Status)
+		}
+		checkSent(w.t, &r, res)
+		r = dead(Chat(ChatBody(short)), 1)
+		r.At, r.Do = hosttest.Attempt1, k.Rebuild
+		if res = w.do(k, &r, hosttest.ToEndpoint); len(res.Hosts) != 2 || res.Hosts[0] == res.Hosts[1] {
+			w.t.Errorf("attempts at %v; the announced second choice outlives the VM", res.Hosts)
+		}
+		checkSent(w.t, &r, res)
+		r = Chat(ChatBody(short))
+		w.do(k, &r, hosttest.ToEndpoint)
+	})
+}
+
+func rebuiltMidBody(t *testing.T, s Subject) {
+	eachMode(t, s, 4, func(w *world) {
+		k := w.worker()
+		r := chunked(Chat(ChatBody(long)), 1000)
+		r.At, r.Do = hosttest.GotChunk, k.Rebuild
+		w.do(k, &r, hosttest.LostVM)
+		r = Chat(ChatBody(short))
+		w.do(k, &r, hosttest.ToEndpoint)
+	})
+}
+
+func canaryWritesNothing(t *testing.T, s Subject) {
+	w := single(t, s, 2)
+	if !w.Canary(s.New, plan.Append(nil, w.plan)) {
+		t.Error("the plan was refused")
+	}
+	if w.Canary(s.New, []byte(`{"version":1}`)) {
+		t.Error("an empty plan was accepted")
+	}
+	if w.Writes != 0 {
+		t.Errorf("%d stores into shared data", w.Writes)
+	}
+	w.wantErrors = true
+	w.check()
+}
+
+func badConfiguration(t *testing.T, s Subject) {
+	w := single(t, s, 2)
+	w.wantErrors = true
+	k := w.worker()
+	for _, bad := range []string{"", "{", "null", `{"version":99}`, `{"version":1,"plugins":[{"name":"a","type":"no-such-scorer"}]}`} {
+		if r, ok := k.Load(names.RootDownstream, []byte(bad)); ok {
+			t.Errorf("%q was accepted", bad)
+		} else {
+			k.Unload(r)
+		}
+	}
+	r := Chat(ChatBody(short))
+	if res := w.do(k, &r, hosttest.ToEndpoint); res.Reason() != "scored" {
+		t.Errorf("reason %q", res.Reason())
+	}
+	w.check()
+}
+
+// oldRootTicks updates the configuration while a stream of the old root is open: only the newest root polls, and the old
+// root's end changes nothing.
+func oldRootTicks(t *testing.T, s Subject) {
+	w := single(t, s, 2)
+	w.Agent = &hosttest.Agent{Version: 1, Blob: Snapshot(1, 1, 2)}
+	k := w.worker()
+	old := k.Newest(names.RootDownstream)
+	r := Chat(ChatBody(short))
+	st := k.Open(&r)
+	st.Receive()
+	w.Run(time.Second)
+	if n := len(k.Calls()); n != 1 {
+		t.Fatalf("%d polls are open, want 1", n)
+	}
+	w.plan.Endpoints = w.plan.Endpoints[:1]
+	fresh, ok := k.Load(names.RootDownstream, plan.Append(nil, w.plan))
+	if !ok {
+		t.Fatalf("the second plan was refused: %v", w.Logs)
+	}
+	w.Run(time.Second)
+	polls := 0
+	for _, c := range k.Calls() {
+		if c.Root == fresh {
+			polls++
+		}
+	}
+	if polls != 1 || len(k.Calls()) > 2 {
+		t.Errorf("%d polls of the newest root among %d, want 1", polls, len(k.Calls()))
+	}
+	st.Forward()
+	st.Close()
+	k.Unload(old)
+	w.Agent.Version, w.Agent.Blob = 2, Snapshot(2, 5)
+	w.Run(time.Second)
+	w.wantHost(w.do(k, &r, hosttest.ToEndpoint), 5)
+	w.check()
+}
+
+func changedUnderRequest(t *testing.T, s Subject) {
+	for _, to := range modes {
+		t.Run("to "+to, func(t *testing.T) {
+			eachMode(t, s, 4, func(w *world) {
+				k := w.worker()
+				next := Plan(w.plan.Destination, 4)
+				next.Destination = to
+				next.Prefix.AutoTune, next.Prefix.BlockSizeTokens = false, 512
+				r := dead(chunked(Chat(ChatBody(long)), 4096), 1)
+				for _, r.At = range []hosttest.Stage{hosttest.GotChunk, hosttest.GotRequest, hosttest.Attempt1, hosttest.ResponseChunk} {
+					r.Do = func() {
+						// Envoy updates routes and plugin separately: the worker's mode stays.
+						k.Load(names.RootDownstream, plan.Append(nil, next))
+					}
+					if res := k.Do(&r); res.Route == hosttest.Stuck {
+						w.t.Errorf("stage %d: stuck", r.At)
+					}
+					k.Load(names.RootDownstream, plan.Append(nil, w.plan))
+				}
+				r = Chat(ChatBody(short))
+				w.do(k, &r, hosttest.ToEndpoint)
+			})
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// scenario is a story of several requests, configurations or workers.
+type scenario struct {
+	name string
+	run  func(t *testing.T, s Subject)
+}
+
+var scenarios = []scenario{
+	{"client reset at every stage", resetAtEveryStage},
+	{"downstream deleted first", downstreamFirst},
+	{"all endpoints dead", allDead},
+	{"response cut short", responseCut},
+	{"no attempt filter", noAttemptFilter},
+	{"body over the limit", bodyOverLimit},
+	{"many streams at once", manyStreams},
+
+	{"no endpoint, FailClose", noEndpointFailClose},
+	{"no endpoint, FailOpen", noEndpointFailOpen},
+	{"all endpoints draining", allDraining},
+
+	{"attempt of an unknown stream", unknownStream},
+	{"vm rebuilt between request and attempt", rebuiltBeforeAttempt},
+	{"vm rebuilt while the body arrives", rebuiltMidBody},
+
+	{"canary writes nothing", canaryWritesNothing},
+	{"bad configuration keeps the old one", badConfiguration},
+	{"old root keeps ticking", oldRootTicks},
+	{"configuration changed under a request", changedUnderRequest},
+
+	{"one leader of three", oneLeader},
+	{"leader dies", leaderDies},
+	{"two find the lease free", leaseRace},
+	{"agent down", agentDown},
+	{"agent cluster unknown", agentUnknown},
+	{"poll without news", pollWithoutNews},
+	{"poll times out", pollTimesOut},
+	{"broken snapshot from the agent", brokenFromAgent},
+	{"broken snapshot in shared data", brokenInSharedData},
+	{"snapshot adopted by the other worker", adoptedByOther},
+	{"endpoint leaves under a request", endpointLeaves},
+}
+
+// Run runs the whole table against a subject.
+func Run(t *testing.T, s Subject) {
+	t.Run("requests", func(t *testing.T) { runTable(t, s) })
+	for _, c := range scenarios {
+		t.Run(c.name, func(t *testing.T) { c.run(t, s) })
+	}
+}
+
+// eachMode runs f in a world of one worker for both destination modes.
+func eachMode(t *testing.T, s Subject, endpoints int, f func(w *world)) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			w := newWorld(t, s, Plan(mode, endpoints))
+			f(w)
+			w.check()
+		})
+	}
+}
+
+// single returns a world in header mode.
+func single(t *testing.T, s Subject, endpoints int) *world {
+	return newWorld(t, s, Plan(plan.DestinationHeader, endpoints))
+}

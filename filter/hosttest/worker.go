@@ -1,0 +1,286 @@
+package hosttest
+
+import (
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// Worker is one worker thread of Envoy with its VM.
+type Worker struct {
+	// Host is the host of the VM that runs now.
+	Host *Host
+	// Mode is how the clusters and routes are set up: plan.DestinationHeader or plan.DestinationFilterState.
+	Mode string
+	// NoEarlyStrip leaves our headers in requests, as if the HCM's early_header_mutation were missing.
+	NoEarlyStrip bool
+	// NoAttempts leaves the attempt filter out of the destination cluster.
+	NoAttempts bool
+	// Retries is the number of retries that the route allows.
+	Retries int
+	// BodyLimit is the most bytes of a request body that Envoy buffers; 0 means no limit.
+	BodyLimit int
+	// Strict is given to each Host.
+	Strict bool
+	// RefuseCalls makes every HTTP call fail at once, as for an unknown cluster.
+	RefuseCalls bool
+
+	p        *Process
+	make     NewModule
+	mod      Module
+	lastID   uint32
+	roots    []*Root
+	contexts []context
+	calls    []Call
+	token    uint32
+	free     *Stream
+}
+
+// Root is a root context: one plugin configuration in one VM.
+type Root struct {
+	ID     uint32
+	Plugin string // root id
+	config []byte
+	tickMs int
+}
+
+// context is a stream context of either filter.
+type context struct {
+	id      uint32
+	root    *Root
+	stream  *Stream
+	attempt bool
+
+	holdsHeaders     bool // request headers may be read and written
+	inTrailers       bool
+	bodyFrom, bodyTo int // part of the body that the filter sees
+}
+
+// Call is an HTTP call that was not answered yet.
+type Call struct {
+	Token   uint32
+	Cluster string
+	Path    string
+	Root    *Root // the root context that called
+	startNs uint64
+	endNs   uint64 // timeout; 0 means none
+}
+
+// AddWorker starts a worker with a fresh VM in header mode. It has no configuration yet.
+func (p *Process) AddWorker(m NewModule) *Worker {
+	w := &Worker{p: p, make: m, Mode: plan.DestinationHeader, Retries: 3}
+	w.boot()
+	p.Workers = append(p.Workers, w)
+	return w
+}
+
+// Canary runs a configuration in a throw-away VM, as Envoy does before it hands it to the workers.
+func (p *Process) Canary(m NewModule, config []byte) bool {
+	w := &Worker{p: p, make: m}
+	w.boot()
+	_, ok := w.Load(names.RootDownstream, config)
+	return ok
+}
+
+// Module returns the VM that runs now.
+func (w *Worker) Module() Module { return w.mod }
+
+func (w *Worker) boot() {
+	w.Host = &Host{p: w.p, w: w, Strict: w.Strict}
+	w.contexts, w.calls, w.roots, w.lastID = nil, nil, nil, 0
+	w.mod = w.make(w.Host)
+}
+
+// Load creates a root context for a plugin and configures it. On false Envoy would keep what was there.
+func (w *Worker) Load(plugin string, config []byte) (*Root, bool) {
+	w.lastID++
+	r := &Root{ID: w.lastID, Plugin: plugin, config: config}
+	w.roots = append(w.roots, r)
+	w.Host.cur = r.ID
+	w.mod.CreateContext(r.ID, 0)
+	w.Host.configure = r
+	ok := w.mod.Configure(r.ID, len(config))
+	w.Host.configure = nil
+	return r, ok
+}
+
+// LoadBoth loads the attempt plugin and the downstream plugin, as at the start of Envoy.
+func (w *Worker) LoadBoth(config []byte) bool {
+	_, a := w.Load(names.RootAttempt, nil)
+	_, d := w.Load(names.RootDownstream, config)
+	return a && d
+}
+
+// Unload ends a root context, as Envoy does when the last stream of an old configuration has ended. Its calls are dropped
+// without a word.
+func (w *Worker) Unload(r *Root) {
+	for i := range w.roots {
+		if w.roots[i] == r {
+			w.roots = append(w.roots[:i], w.roots[i+1:]...)
+			break
+		}
+	}
+	kept := w.calls[:0]
+	for _, c := range w.calls {
+		if c.Root != r {
+			kept = append(kept, c)
+		}
+	}
+	w.calls = kept
+	w.Host.cur = r.ID
+	w.mod.DeleteContext(r.ID)
+}
+
+// Rebuild replaces the VM after a trap: nothing of the old one is told, context ids start again, calls are gone. The
+// newest configuration of each plugin is loaded. Streams of the old VM get no further callbacks.
+func (w *Worker) Rebuild() {
+	old := w.roots
+	w.boot()
+	for _, plugin := range [...]string{names.RootDownstream, names.RootAttempt} {
+		for i := len(old) - 1; i >= 0; i-- {
+			if old[i].Plugin == plugin {
+				w.Load(plugin, old[i].config)
+				break
+			}
+		}
+	}
+}
+
+// Kill ends the worker's VM without a word, and it is never rebuilt.
+func (w *Worker) Kill() {
+	for i := range w.p.Workers {
+		if w.p.Workers[i] == w {
+			w.p.Workers = append(w.p.Workers[:i:i], w.p.Workers[i+1:]...)
+			return
+		}
+	}
+}
+
+// Tick calls every root that asked for ticks, oldest first, after the calls that have timed out were reported.
+func (w *Worker) Tick() {
+	for i := 0; i < len(w.calls); {
+		if c := w.calls[i]; c.endNs != 0 && c.endNs <= w.p.now {
+			w.Answer(c.Token, 0, nil)
+			continue
+		}
+		i++
+	}
+	for i := 0; i < len(w.roots); i++ {
+		if r := w.roots[i]; r.tickMs > 0 {
+			w.Host.cur = r.ID
+			w.mod.Tick(r.ID)
+		}
+	}
+}
+
+// Calls returns the calls that wait for an answer. The slice is valid until the next callback.
+func (w *Worker) Calls() []Call { return w.calls }
+
+// Answer ends a call. Status 0 means that it failed or timed out: no headers, no body.
+func (w *Worker) Answer(token uint32, status int, body []byte) {
+	for i, c := range w.calls {
+		if c.Token != token {
+			continue
+		}
+		w.calls = append(w.calls[:i], w.calls[i+1:]...)
+		a := answer{body: body}
+		if status != 0 {
+			a.status = w.p.status(status)
+		}
+		w.Host.cur = c.Root.ID
+		w.Host.answer = &a
+		w.mod.CallDone(c.Root.ID, token, len(body))
+		w.Host.answer = nil
+		return
+	}
+}
+
+func (w *Worker) dispatch(r *Root, cluster, path string, timeoutMs int) (uint32, bool) {
+	if w.RefuseCalls {
+		return 0, false
+	}
+	w.token++
+	c := Call{Token: w.token, Cluster: cluster, Path: path, Root: r, startNs: w.p.now}
+	if timeoutMs > 0 {
+		c.endNs = w.p.now + uint64(timeoutMs)*1e6
+	}
+	w.calls = append(w.calls, c)
+	return c.Token, true
+}
+
+// Newest returns the newest root of a plugin, or nil.
+func (w *Worker) Newest(plugin string) *Root {
+	for i := len(w.roots) - 1; i >= 0; i-- {
+		if w.roots[i].Plugin == plugin {
+			return w.roots[i]
+		}
+	}
+	return nil
+}
+
+func (w *Worker) root(id uint32) *Root {
+	for _, r := range w.roots {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (w *Worker) rootOf(id uint32) *Root {
+	if c := w.find(id); c != nil {
+		return c.root
+	}
+	return w.root(id)
+}
+
+// find returns a stream context. Few are open at a time, the wanted one mostly the last.
+func (w *Worker) find(id uint32) *context {
+	for i := len(w.contexts) - 1; i >= 0; i-- {
+		if w.contexts[i].id == id {
+			return &w.contexts[i]
+		}
+	}
+	return nil
+}
+
+// open creates a stream context of plugin r and returns its id; 0 if there is no such plugin.
+func (w *Worker) open(r *Root, s *Stream, attempt bool) uint32 {
+	if r == nil {
+		return 0
+	}
+	w.lastID++
+	id := w.lastID
+	w.contexts = append(w.contexts, context{id: id, root: r, stream: s, attempt: attempt})
+	w.Host.cur = r.ID
+	w.mod.CreateContext(id, r.ID)
+	return id
+}
+
+// enter makes a context current and returns it; nil if it is gone, as after a rebuild.
+func (w *Worker) enter(id uint32, s *Stream) *context {
+	c := w.find(id)
+	if c == nil || c.stream != s {
+		return nil
+	}
+	w.Host.cur = id
+	return c
+}
+
+func (w *Worker) close(id uint32, s *Stream) {
+	if w.enter(id, s) == nil {
+		return
+	}
+	w.mod.DeleteContext(id)
+	for i := range w.contexts {
+		if w.contexts[i].id == id {
+			last := len(w.contexts) - 1
+			w.contexts[i] = w.contexts[last]
+			w.contexts[last] = context{}
+			w.contexts = w.contexts[:last]
+			return
+		}
+	}
+}
+
+// OpenContexts counts the stream contexts that were not deleted.
+func (w *Worker) OpenContexts() int { return len(w.contexts) }
