@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test fuzz lint fmt
+.PHONY: help run build test test-vllm replay bench fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -17,12 +17,31 @@ LINT := $(OUT)/tools/golangci-lint-$(shell awk '$$1 == "github.com/golangci/gola
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# BACKEND is sim (four simulated vLLM) or vllm (two real ones on the CPU). ONCE=1 ends by itself.
+run: ## start endpoints, agent and Envoy, and route a few chats (ONCE=1, BACKEND=vllm)
+	@$(GO) build -o $(OUT)/run ./e2e/run
+	@ONCE=$(ONCE) BACKEND=$(BACKEND) $(OUT)/run
+
 build: ## compile agent and filter into build/out
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/zerohop ./xds/cmd/zerohop
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $(OUT)/zerohop.wasm ./filter/module
 
+# The race detector needs a C compiler.
+RACE := $(if $(shell command -v gcc),-race)
+
 test: ## run all tests but those on a real vLLM
-	$(GO) test ./...
+	$(GO) test $(RACE) ./xds/... ./e2e/vllmsim/... ./e2e/loadgen/...
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vE '/(xds|e2e/vllmsim|e2e/loadgen)(/|$$)')
+
+test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and libnuma1)
+	$(GO) test -tags vllm -count 1 -timeout 20m -v ./e2e/vllm/...
+
+# TRACE, REQUESTS and the like are flags of the command; see go run ./e2e/replay -help.
+replay: ## replay a trace through Envoy, with zerohop and round robin, into build/out/replay.json
+	$(GO) run ./e2e/replay -json $(OUT)/replay.json
+
+bench: ## measure what the filter costs, into build/out/bench.json
+	$(GO) run ./e2e/bench -json $(OUT)/bench.json -assert
 
 fuzz: ## run every fuzz target for FUZZTIME each
 	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' $(SOURCES) | sort | while IFS=: read -r file func; do \
@@ -41,3 +60,6 @@ fmt: $(LINT) ## format all Go files as the linters want them
 
 $(LINT):
 	cd build/lint && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+clean: ## remove build/out, installed tools included
+	rm -rf $(OUT)
