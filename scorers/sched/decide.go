@@ -88,6 +88,9 @@ func (s *Scheduler) lookUp(p *Prompt) (total int, universalBlocks int32) {
 
 // discount adds what is above skip in from to to; the same slice in both is reduced by skip.
 func discount(to, from []int32, skip int32) {
+	if len(to) == 0 {
+		return // there is no endpoint
+	}
 	if &to[0] == &from[0] {
 		if skip > 0 {
 			for i, m := range to {

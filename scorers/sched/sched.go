@@ -171,6 +171,8 @@ func (s *Scheduler) Name(slot int32) []byte { return s.fleet.Name(slot) }
 // Stats are counters since the scheduler was made and gauges of now.
 type Stats struct {
 	Endpoints     int    // known endpoints
+	InFlight      int    // requests of this worker that were sent to known endpoints and are not finished
+	WaitingTokens int64  // their estimated uncached prompt tokens, of those whose first response byte is still to come
 	CoolDowns     uint64 // endpoints that were cooled down
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
 	Clamped       uint64 // scores outside [0,1]
@@ -187,6 +189,11 @@ type Stats struct {
 func (s *Scheduler) Stats(now uint64) Stats {
 	st := s.stats
 	st.Endpoints = len(s.fleet.Live())
+	view := s.fleet.View()
+	for _, slot := range s.fleet.Live() {
+		st.InFlight += int(view.InFlight[slot])
+		st.WaitingTokens += view.InFlightTokens[slot]
+	}
 	st.CoolDowns = s.fleet.CoolDowns()
 	st.IndexRecords = s.index.Len()
 	st.IndexEvicted = s.index.Evicted()
