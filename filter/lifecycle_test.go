@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
@@ -8,5 +9,16 @@ import (
 )
 
 func TestLifecycle(t *testing.T) {
-	lifecycle.Run(t, lifecycle.Subject{New: hosttest.NewNative})
+	lifecycle.Run(t, lifecycle.Subject{New: hosttest.NewNative, Leftovers: leftovers})
+}
+
+// leftovers says what a VM without open requests still holds for one.
+func leftovers(m hosttest.Module) string {
+	v := m.(hosttest.Native).VM
+	st := v.SchedStats()
+	if st.InFlight == 0 && st.WaitingTokens == 0 && v.OpenStreams() == 0 && v.OpenScanners() == 0 && v.OpenContexts() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d in flight, %d tokens, %d streams, %d scanners, %d contexts",
+		st.InFlight, st.WaitingTokens, v.OpenStreams(), v.OpenScanners(), v.OpenContexts())
 }

@@ -23,11 +23,12 @@ type Host struct {
 
 	view      []byte // what the last call returned
 	configure *Root  // the root being configured, during Configure only
-	answer    *answer
+	answering bool   // during CallDone
+	answer    answer
 	metrics   []*Metric // by id
 }
 
-// answer is the answer of a call, during CallDone only.
+// answer is the answer of a call.
 type answer struct {
 	status string
 	body   []byte

@@ -64,13 +64,13 @@ func (h *Host) Get(cluster string, path []byte, timeoutMs int) (token uint32, ok
 		h.p.fault("Get: context %d, timeout %d ms", h.cur, timeoutMs)
 		return 0, false
 	}
-	return h.w.dispatch(r, cluster, string(path), timeoutMs)
+	return h.w.dispatch(r, cluster, h.p.intern(path), timeoutMs)
 }
 
 // CallStatus implements filter.Process.
 func (h *Host) CallStatus() []byte {
 	h.enter("CallStatus")
-	if h.answer == nil {
+	if !h.answering {
 		h.p.fault("CallStatus: outside of CallDone")
 		return nil
 	}
@@ -80,7 +80,7 @@ func (h *Host) CallStatus() []byte {
 // CallBody implements filter.Process.
 func (h *Host) CallBody(size int) []byte {
 	h.enter("CallBody")
-	if h.answer == nil {
+	if !h.answering {
 		h.p.fault("CallBody: outside of CallDone")
 		return nil
 	}

@@ -186,10 +186,10 @@ func (w *Worker) Answer(token uint32, status int, body []byte) {
 		if status != 0 {
 			a.status = w.p.status(status)
 		}
-		w.Host.cur = c.Root.ID
-		w.Host.answer = &a
+		h := w.Host
+		h.cur, h.answering, h.answer = c.Root.ID, true, a
 		w.mod.CallDone(c.Root.ID, token, len(body))
-		w.Host.answer = nil
+		h.answering = false
 		return
 	}
 }

@@ -1,0 +1,64 @@
+package filter_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/zerohop/zerohop/filter/hosttest"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// TestNoAllocations plays a mix of everything that requests do, and asserts that neither the filter nor the emulator
+// allocates once the mix has been seen.
+func TestNoAllocations(t *testing.T) {
+	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState} {
+		t.Run(mode, func(t *testing.T) {
+			p := hosttest.NewProcess()
+			p.Agent = &hosttest.Agent{}
+			w := p.AddWorker(hosttest.NewNative)
+			w.Mode = mode
+			if !w.LoadBoth(plan.Append(nil, lifecycle.Plan(mode, 8))) {
+				t.Fatalf("plan refused: %v", p.Logs)
+			}
+			mix := lifecycle.Mix(1)
+			run := func() {
+				for i := range mix {
+					w.Do(&mix[i])
+					p.Advance(1e6)
+				}
+				p.Advance(1e11) // past the cool-downs that the mix causes
+				w.Tick()
+			}
+			for range 20 {
+				run()
+			}
+			if n := testing.AllocsPerRun(20, run); n != 0 {
+				t.Errorf("%v allocations for %d requests", n, len(mix))
+			}
+			if len(p.Faults)+len(p.Panics) != 0 {
+				t.Errorf("faults %v, panics %v", p.Faults, p.Panics)
+			}
+		})
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	for _, size := range []int{600, 6_000, 60_000, 400_000} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			p := hosttest.NewProcess()
+			w := p.AddWorker(hosttest.NewNative)
+			if !w.LoadBoth(plan.Append(nil, lifecycle.Plan(plan.DestinationHeader, 16))) {
+				b.Fatalf("plan refused: %v", p.Logs)
+			}
+			r := lifecycle.Chat(lifecycle.ChatBody(lifecycle.Text("bench", size)))
+			r.Chunk = 32 << 10
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				w.Do(&r)
+				p.Advance(1e6)
+			}
+		})
+	}
+}
