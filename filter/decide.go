@@ -25,13 +25,13 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	if outcome == sched.AllCooling {
 		s.reason = reasonAllCooling
 	}
-	s.phase = phaseDecided
 	addr := v.sched.Address(s.d.Cur)
 	if v.plan.Destination == plan.DestinationFilterState {
 		v.host.SetDestination(addr)
 	} else {
 		v.host.ReplaceRequestHeader(names.HeaderDestination, addr)
 	}
+	s.phase = phaseDecided
 	v.host.SetProperty(names.StateStream, v.streamKey(ref))
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
 	v.host.SetProperty(names.StatePick, v.pickLine(s))

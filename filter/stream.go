@@ -62,16 +62,17 @@ func (v *VM) newStream(ctx uint32) int32 {
 	return ref
 }
 
-// endStream releases all that the stream holds, however it ended.
+// endStream releases all that the stream holds, however it ended. The scheduler comes last, so that a panic there leaks
+// no record.
 func (v *VM) endStream(ref int32) {
 	s := &v.streams[ref]
 	v.releaseScanner(s)
-	if v.sched != nil && s.d.Cur >= 0 {
-		v.sched.Done(v.host.Now(), &s.d, s.replied && !s.responded)
-	}
 	s.serial = 0
 	s.next = v.free
 	v.free = ref
+	if v.sched != nil && s.d.Cur >= 0 {
+		v.sched.Done(v.host.Now(), &s.d, s.replied && !s.responded)
+	}
 }
 
 // acquireScanner gives s a scanner and reports whether there was one.
