@@ -19,6 +19,9 @@ func (s *Stack) render(ctx context.Context, admin string) ([]byte, error) {
 	if s.opts.DestinationMode != "" {
 		args = append(args, "--destination-mode", s.opts.DestinationMode)
 	}
+	if s.opts.ScrapeInterval > 0 {
+		args = append(args, "--scrape-interval", s.opts.ScrapeInterval.String())
+	}
 	if s.opts.FailureMode != "" {
 		args = append(args, "--failure-mode", s.opts.FailureMode)
 	}
