@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/xds/config"
@@ -29,7 +30,7 @@ func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, 
 	return c, eps, nil
 }
 
-// readFile reads a file of bounded size and parses it.
+// readFile reads a file of bounded size and parses it. The lines of a parse error stand indented under the file's name.
 func readFile[T any](name string, parse func([]byte) (T, error)) (T, error) {
 	var zero T
 	f, err := os.Open(name)
@@ -43,7 +44,7 @@ func readFile[T any](name string, parse func([]byte) (T, error)) (T, error) {
 	}
 	v, err := parse(b)
 	if err != nil {
-		return zero, fmt.Errorf("%s:\n%w", name, err)
+		return zero, fmt.Errorf("%s:\n  %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}
 	return v, nil
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -78,12 +77,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return report(stderr, err)
 }
 
-// report prints err as one block and returns the exit code that goes with it.
+// report prints err and returns the exit code that goes with it.
 func report(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	_, _ = fmt.Fprintln(stderr, "zerohop: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	_, _ = fmt.Fprintf(stderr, "zerohop: %v\n", err)
 	var usage usageError
 	if errors.As(err, &usage) {
 		return exitUsage

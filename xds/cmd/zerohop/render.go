@@ -20,7 +20,7 @@ type envoyCmd struct {
 	Agent           netip.AddrPort   `default:"127.0.0.1:18001" placeholder:"IP:PORT" help:"Where the agent serves snapshots. Default ${default}."`
 	ScrapeInterval  time.Duration    `default:"250ms" placeholder:"DURATION" help:"The agent's scrape interval, by which metrics are judged too old. Default ${default}."`
 	Wasm            string           `default:"build/out/zerohop.wasm" placeholder:"FILE" help:"The module, as Envoy finds it. Default ${default}."`
-	Fallback        []netip.AddrPort `placeholder:"IP:PORT,..." help:"Endpoints of the fallback cluster. Default: those of the endpoint file."`
+	Fallback        []netip.AddrPort `placeholder:"IP:PORT" help:"Endpoints of the fallback cluster. Default: those of the endpoint file."`
 	Output          string           `short:"o" placeholder:"FILE" help:"Where to write. Default: standard output."`
 }
 

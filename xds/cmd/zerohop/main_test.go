@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+// The files of the repository, seen from here.
+const (
+	repoConfig    = "../../../config/epp.yaml"
+	repoEndpoints = "../../../config/endpoints.yaml"
+	repoBootstrap = "../../../envoy.yaml"
+)
+
+func TestCommittedBootstrapIsRendered(t *testing.T) {
+	want, err := os.ReadFile(repoBootstrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"render", "envoy", "--config-file", repoConfig, "--endpoints", repoEndpoints}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	if d := cmp.Diff(string(want), stdout.String()); d != "" {
+		t.Errorf("envoy.yaml is not what \"zerohop render envoy --config-file config/epp.yaml --endpoints config/endpoints.yaml\" prints:\n%s", d)
+	}
+}
+
+// TestDefaultIsWrittenOut checks that config/epp.yaml is the document that stands in for an empty one.
+func TestDefaultIsWrittenOut(t *testing.T) {
+	empty := write(t, "empty.yaml", "")
+	var a, b, stderr bytes.Buffer
+	run(t.Context(), []string{"render", "envoy", "--config-file", repoConfig, "--endpoints", repoEndpoints}, &a, &stderr)
+	run(t.Context(), []string{"render", "envoy", "--config-file", empty, "--endpoints", repoEndpoints}, &b, &stderr)
+	if d := cmp.Diff(a.String(), b.String()); d != "" || a.Len() == 0 {
+		t.Error(d, &stderr)
+	}
+}
+
+func TestSamplesLoad(t *testing.T) {
+	for _, name := range []string{"epp.yaml", "prefix-only.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs{ConfigFile: filepath.Join("../../../config", name), Endpoints: repoEndpoints}
+			var stderr bytes.Buffer
+			if _, _, err := in.load(&stderr); err != nil || stderr.Len() != 0 {
+				t.Errorf("error %v, warnings %q", err, &stderr)
+			}
+		})
+	}
+}
+
+// write makes a file in a directory that vanishes with the test.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestRun(t *testing.T) {
+	const header = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n"
+	good := write(t, "good.yaml", header)
+	warns := write(t, "warns.yaml", header+"plugins: [{type: queue-scorer, parameters: {x: 3}}]")
+	bad := write(t, "bad.yaml", header+"foo: 1\nplugins: [{type: lora-affinity-scorer}]")
+	noEndpoints := write(t, "none.yaml", "endpoints: []")
+	badEndpoints := write(t, "bad-endpoints.yaml", "endpoints: [{name: a}]")
+	out := filepath.Join(t.TempDir(), "envoy.yaml")
+	tests := []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string // parts of the output
+	}{
+		{"help", []string{"--help"}, 0, "render envoy    Render a complete Envoy bootstrap", ""},
+		{"help of a command", []string{"agent", "--help"}, 0, "Time between two scrapes of an endpoint.", ""},
+		{"version", []string{"version"}, 0, "zerohop ", ""},
+		{"no command", nil, 2, "", `expected one of "agent", "render", "version"`},
+		{"unknown command", []string{"run"}, 2, "", "unexpected argument run"},
+		{"missing flags", []string{"agent"}, 2, "", "missing flags: --config-file=FILE, --endpoints=FILE"},
+		{"missing file", []string{"agent", "--config-file", "nowhere.yaml", "--endpoints", noEndpoints}, 2, "", "zerohop: open nowhere.yaml: no such file or directory\n"},
+		{"bad listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "x"}, 2, "", "--listen: not an ip:port"},
+		{"foreign listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "192.0.2.1:1"}, 1, "", "zerohop: --listen: listen tcp 192.0.2.1:1"},
+		{"interval too short", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "1ms"}, 2, "", "--scrape-interval: 1ms is shorter than 10ms"},
+		{"unknown mode", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--destination-mode", "list"}, 2, "", `must be one of "header","filter_state"`},
+		{"bad fallback", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--fallback", "127.0.0.1:1,x"}, 2, "", "--fallback: not an ip:port"},
+		{"bad module path", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--wasm", "a\nb"}, 2, "", "path of the module: must be one line of text"},
+		{"output cannot be written", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", "/nowhere/envoy.yaml"}, 1, "", "--output: open /nowhere/envoy.yaml"},
+		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", ""},
+		{"warnings", []string{"render", "envoy", "--config-file", warns, "--endpoints", noEndpoints}, 0, "static_resources", "zerohop: warning: " + warns + ": plugins[0].parameters.x: has no effect"},
+		{"all problems of both files", []string{"agent", "--config-file", bad, "--endpoints", badEndpoints}, 2, "",
+			"zerohop: " + bad + `:
+  foo: unknown field "foo"; known here: apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser
+  plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has approx-prefix-cache-producer`},
+		{"all problems of both files, second", []string{"agent", "--config-file", bad, "--endpoints", badEndpoints}, 2, "",
+			"\n" + badEndpoints + ":\n  endpoints[0].address: is missing\n  endpoints[0].port: is missing\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if code := run(t.Context(), tt.args, &stdout, &stderr); code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			if !strings.Contains(stdout.String(), tt.stdout) {
+				t.Errorf("stdout has no %q:\n%s", tt.stdout, &stdout)
+			}
+			if !strings.Contains(stderr.String(), tt.stderr) || tt.stderr == "" && stderr.Len() != 0 {
+				t.Errorf("stderr has no %q:\n%s", tt.stderr, &stderr)
+			}
+		})
+	}
+}
+
+// TestAgentServesUntilToldToStop runs the agent on a real port.
+func TestAgentServesUntilToldToStop(t *testing.T) {
+	config := write(t, "epp.yaml", "")
+	endpoints := write(t, "endpoints.yaml", "endpoints: []")
+	ctx, cancel := context.WithCancel(t.Context())
+	logs := newLog()
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer logs.Close()
+		if code := run(ctx, []string{"agent", "--config-file", config, "--endpoints", endpoints, "--listen", "127.0.0.1:0"}, io.Discard, logs); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	})
+	address := logs.find(regexp.MustCompile(`address=(\S+)`))
+	if address == "" {
+		t.Error("the agent logs no address")
+	} else if resp, err := http.Get("http://" + address + "/readyz"); err != nil {
+		t.Error(err)
+	} else {
+		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("status %d, %v", resp.StatusCode, err)
+		}
+	}
+	cancel()
+	running.Wait()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// log lets a test wait for a line.
+type log struct {
+	io.WriteCloser
+	r io.Reader
+}
+
+func newLog() *log {
+	r, w := io.Pipe()
+	return &log{WriteCloser: w, r: r}
+}
+
+// find returns the first submatch of the first line that matches, and has all further lines thrown away.
+func (l *log) find(re *regexp.Regexp) string {
+	var seen []byte
+	buf := make([]byte, 1024)
+	for {
+		n, err := l.r.Read(buf)
+		seen = append(seen, buf[:n]...)
+		if m := re.FindSubmatch(seen); m != nil {
+			go func() { _, _ = io.Copy(io.Discard, l.r) }()
+			return string(m[1])
+		}
+		if err != nil {
+			return ""
+		}
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
