@@ -37,7 +37,7 @@ func (a *Agent) answer(w *Worker, c *Call) (int, []byte) {
 	case a.Down:
 		return 503, nil
 	case !ok || err != nil:
-		w.p.fault("agent: unexpected path %s", c.Path)
+		w.p.Fault("agent: unexpected path %s", c.Path)
 		return 404, nil
 	case a.Blob != nil && version != a.Version:
 		return 200, a.Blob

@@ -17,11 +17,11 @@ func (w *Worker) Do(r *Request) *Result {
 // Open creates the stream and its downstream context. Receive, Forward and Close play the rest; several streams may be
 // open at a time.
 func (w *Worker) Open(r *Request) *Stream {
-	s := w.free
+	s := w.spare
 	if s == nil {
 		s = new(Stream)
 	} else {
-		w.free = s.next
+		w.spare = s.next
 	}
 	s.reset(w, r)
 	s.down = w.open(w.Newest(names.RootDownstream), s, false)
@@ -194,7 +194,7 @@ func (s *Stream) startResponse(status int) {
 func (s *Stream) toClient(endOfStream bool) {
 	if s.w.enter(s.down, s) != nil {
 		if a := s.w.mod.ResponseHeaders(s.down, endOfStream); a != filter.Continue {
-			s.w.p.fault("the response was paused")
+			s.w.p.Fault("the response was paused")
 		}
 	}
 }
@@ -212,6 +212,6 @@ func (s *Stream) Close() *Result {
 	if s.gone {
 		s.res.Status = 0
 	}
-	s.next, s.w.free = s.w.free, s
+	s.next, s.w.spare = s.w.spare, s
 	return &s.res
 }

@@ -89,7 +89,7 @@ func (s *Stream) begin() {
 			a |= w.mod.RequestTrailers(s.attempt)
 		}
 		if a != filter.Continue {
-			w.p.fault("an attempt was paused")
+			w.p.Fault("an attempt was paused")
 		}
 		if c = w.find(s.attempt); c != nil {
 			c.holdsHeaders = false
@@ -120,7 +120,7 @@ func (s *Stream) respond(r Reply, attempt bool) {
 	s.res.Status = status
 	s.startResponse(status)
 	if attempt && w.enter(s.attempt, s) != nil && w.mod.ResponseHeaders(s.attempt, r.Chunks == 0) != filter.Continue {
-		w.p.fault("the response was paused at the attempt")
+		w.p.Fault("the response was paused at the attempt")
 	}
 	s.toClient(r.Chunks == 0)
 	if !s.reached(ResponseHeaders) {
@@ -152,6 +152,6 @@ func (s *Stream) responseChunk(attempt, last bool) {
 		a |= w.mod.ResponseBody(s.down, chunkBytes, last)
 	}
 	if a != filter.Continue {
-		w.p.fault("a response chunk was paused")
+		w.p.Fault("a response chunk was paused")
 	}
 }

@@ -81,7 +81,7 @@ func (h *Host) giveString(s string) []byte {
 func (h *Host) context(call string) *context {
 	c := h.w.find(h.cur)
 	if c == nil || c.stream == nil {
-		h.p.fault("%s: context %d is not a stream's", call, h.cur)
+		h.p.Fault("%s: context %d is not a stream's", call, h.cur)
 		return nil
 	}
 	return c
@@ -94,7 +94,7 @@ func (h *Host) requestFields(call string) *Fields {
 		return nil
 	}
 	if !c.holdsHeaders {
-		h.p.fault("%s: the request headers are not held any more", call)
+		h.p.Fault("%s: the request headers are not held any more", call)
 		return nil
 	}
 	return &c.stream.fields
@@ -173,7 +173,7 @@ func (h *Host) RemoveRequestTrailer(name string) {
 		return
 	}
 	if !c.inTrailers {
-		h.p.fault("RemoveRequestTrailer: no trailers to write")
+		h.p.Fault("RemoveRequestTrailer: no trailers to write")
 		return
 	}
 	c.stream.trailers.remove(name)
@@ -240,8 +240,11 @@ func (h *Host) Respond(status int, details, body string, headers []byte) {
 	switch {
 	case c == nil:
 	case c.attempt || c.stream.local != nil || c.stream.routed:
-		h.p.fault("Respond: too late")
+		h.p.Fault("Respond: too late")
 	default:
 		c.stream.local = &Local{Status: status, Details: details, Body: body, Headers: append([]byte{}, headers...)}
 	}
 }
+
+// Process returns the process that the VM runs in.
+func (h *Host) Process() *Process { return h.p }

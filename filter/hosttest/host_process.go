@@ -12,7 +12,7 @@ func (h *Host) Log(level filter.LogLevel, msg string) {
 func (h *Host) Configuration(size int) []byte {
 	h.enter("Configuration")
 	if h.configure == nil {
-		h.p.fault("Configuration: outside of Configure")
+		h.p.Fault("Configuration: outside of Configure")
 		return nil
 	}
 	return h.give(h.configure.config[:min(size, len(h.configure.config))])
@@ -22,7 +22,7 @@ func (h *Host) Configuration(size int) []byte {
 func (h *Host) RootID() string {
 	h.enter("RootID")
 	if h.configure == nil {
-		h.p.fault("RootID: outside of Configure")
+		h.p.Fault("RootID: outside of Configure")
 		return ""
 	}
 	return h.configure.Plugin
@@ -35,7 +35,7 @@ func (h *Host) SetTick(periodMs int) {
 		r.tickMs = periodMs
 		return
 	}
-	h.p.fault("SetTick: context %d is not a root", h.cur)
+	h.p.Fault("SetTick: context %d is not a root", h.cur)
 }
 
 // Shared implements filter.Process.
@@ -61,7 +61,7 @@ func (h *Host) Get(cluster string, path []byte, timeoutMs int) (token uint32, ok
 	defer h.spoil()
 	r := h.w.rootOf(h.cur)
 	if r == nil || timeoutMs < 0 {
-		h.p.fault("Get: context %d, timeout %d ms", h.cur, timeoutMs)
+		h.p.Fault("Get: context %d, timeout %d ms", h.cur, timeoutMs)
 		return 0, false
 	}
 	return h.w.dispatch(r, cluster, h.p.intern(path), timeoutMs)
@@ -71,7 +71,7 @@ func (h *Host) Get(cluster string, path []byte, timeoutMs int) (token uint32, ok
 func (h *Host) CallStatus() []byte {
 	h.enter("CallStatus")
 	if !h.answering {
-		h.p.fault("CallStatus: outside of CallDone")
+		h.p.Fault("CallStatus: outside of CallDone")
 		return nil
 	}
 	return h.giveString(h.answer.status)
@@ -81,7 +81,7 @@ func (h *Host) CallStatus() []byte {
 func (h *Host) CallBody(size int) []byte {
 	h.enter("CallBody")
 	if !h.answering {
-		h.p.fault("CallBody: outside of CallDone")
+		h.p.Fault("CallBody: outside of CallDone")
 		return nil
 	}
 	return h.give(h.answer.body[:min(size, len(h.answer.body))])
@@ -96,7 +96,7 @@ func (h *Host) DefineMetric(kind filter.MetricKind, name string) uint32 {
 		h.p.metrics[name] = m
 	}
 	if m.Kind != kind {
-		h.p.fault("DefineMetric: %s is of kind %d, not %d", name, m.Kind, kind)
+		h.p.Fault("DefineMetric: %s is of kind %d, not %d", name, m.Kind, kind)
 	}
 	h.metrics = append(h.metrics, m)
 	return uint32(len(h.metrics) - 1)
@@ -109,7 +109,7 @@ func (h *Host) Add(id uint32, n int64) {
 		m.Value += n
 		return
 	}
-	h.p.fault("Add: %d to metric %d", n, id)
+	h.p.Fault("Add: %d to metric %d", n, id)
 }
 
 // Record implements filter.Process.
@@ -117,7 +117,7 @@ func (h *Host) Record(id uint32, v uint64) {
 	h.enter("Record")
 	switch m := h.metric(id, filter.Gauge, filter.Histogram); {
 	case m == nil:
-		h.p.fault("Record: metric %d", id)
+		h.p.Fault("Record: metric %d", id)
 	case m.Kind == filter.Gauge:
 		m.Value = int64(v)
 		m.Samples++

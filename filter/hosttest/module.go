@@ -7,7 +7,8 @@ import (
 	"github.com/zerohop/zerohop/filter"
 )
 
-// Module is one VM with the filter in it: its exports, with a panic already turned into what the module makes of it.
+// Module is one VM with the filter in it: its exports, with a panic already turned into what the module makes of it. One
+// that also is an io.Closer is closed when its VM is gone.
 type Module interface {
 	CreateContext(id, parent uint32)
 	Configure(id uint32, size int) bool

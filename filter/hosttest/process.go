@@ -68,6 +68,14 @@ func NewProcess() *Process {
 	}
 }
 
+// Close frees the VMs of the live workers. The process must not be used any more.
+func (p *Process) Close() {
+	for _, w := range p.Workers {
+		w.free()
+	}
+	p.Workers = nil
+}
+
 // Now returns the time on the monotonic clock.
 func (p *Process) Now() time.Duration { return time.Duration(p.now) }
 
@@ -147,7 +155,8 @@ func (p *Process) store(key string, value []byte, cas uint32) bool {
 	return true
 }
 
-func (p *Process) fault(format string, args ...any) {
+// Fault records something that the filter must not do.
+func (p *Process) Fault(format string, args ...any) {
 	if len(p.Faults) < 100 {
 		p.Faults = append(p.Faults, fmt.Sprintf(format, args...))
 	}

@@ -1,6 +1,8 @@
 package hosttest
 
 import (
+	"io"
+
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -32,7 +34,7 @@ type Worker struct {
 	contexts []context
 	calls    []Call
 	token    uint32
-	free     *Stream
+	spare    *Stream // list of unused records
 }
 
 // Root is a root context: one plugin configuration in one VM.
@@ -77,6 +79,7 @@ func (p *Process) AddWorker(m NewModule) *Worker {
 func (p *Process) Canary(m NewModule, config []byte) bool {
 	w := &Worker{p: p, make: m}
 	w.boot()
+	defer w.free()
 	_, ok := w.Load(names.RootDownstream, config)
 	return ok
 }
@@ -134,6 +137,7 @@ func (w *Worker) Unload(r *Root) {
 // newest configuration of each plugin is loaded. Streams of the old VM get no further callbacks.
 func (w *Worker) Rebuild() {
 	old := w.roots
+	w.free()
 	w.boot()
 	for _, plugin := range [...]string{names.RootDownstream, names.RootAttempt} {
 		for i := len(old) - 1; i >= 0; i-- {
@@ -145,8 +149,18 @@ func (w *Worker) Rebuild() {
 	}
 }
 
+// free lets go of the VM.
+func (w *Worker) free() {
+	if c, ok := w.mod.(io.Closer); ok {
+		if err := c.Close(); err != nil {
+			w.p.Fault("close the VM: %v", err)
+		}
+	}
+}
+
 // Kill ends the worker's VM without a word, and it is never rebuilt.
 func (w *Worker) Kill() {
+	w.free()
 	for i := range w.p.Workers {
 		if w.p.Workers[i] == w {
 			w.p.Workers = append(w.p.Workers[:i:i], w.p.Workers[i+1:]...)

@@ -88,7 +88,9 @@ type world struct {
 
 func newWorld(t *testing.T, s Subject, p *plan.Plan) *world {
 	t.Helper()
-	return &world{Process: hosttest.NewProcess(), t: t, subject: s, plan: p}
+	w := &world{Process: hosttest.NewProcess(), t: t, subject: s, plan: p}
+	t.Cleanup(w.Close)
+	return w
 }
 
 // worker starts a worker with both plugins.

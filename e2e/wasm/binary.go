@@ -1,0 +1,75 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/zerohop/zerohop/filter/hosttest"
+)
+
+// maxPages is Envoy's limit of a guest's memory: 1 GiB.
+const maxPages = 16384
+
+// Binary is the module, compiled to machine code and ready to be instantiated. It is not safe for concurrent use.
+type Binary struct {
+	// Code is the Wasm binary.
+	Code []byte
+
+	ctx      context.Context
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+}
+
+// Build compiles the module from source as the Makefile does and returns the path of the binary in dir. root is the root
+// of the repository.
+func Build(ctx context.Context, root, dir string) (string, error) {
+	out := filepath.Join(dir, "zerohop.wasm")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./filter/module")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the module: %w\n%s", err, text)
+	}
+	return out, nil
+}
+
+// Open reads a binary and compiles it to machine code.
+func Open(ctx context.Context, path string) (*Binary, error) {
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Binary{Code: code, ctx: ctx, runtime: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithMemoryLimitPages(maxPages))}
+	if err = defineImports(ctx, b.runtime); err == nil {
+		b.compiled, err = b.runtime.CompileModule(ctx, code)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("compile %s: %w", path, err), b.Close())
+	}
+	return b, nil
+}
+
+// Close frees all instances.
+func (b *Binary) Close() error { return b.runtime.Close(b.ctx) }
+
+// New is a hosttest.NewModule. A binary that cannot be instantiated is a fault of the host's process.
+func (b *Binary) New(h *hosttest.Host) hosttest.Module {
+	v := &VM{host: h, names: make(map[string]string), starting: true}
+	v.ctx = callContext{b.ctx, v}
+	// Envoy calls _initialize itself.
+	m, err := b.runtime.InstantiateModule(v.ctx, b.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		v.fail("instantiate", err)
+		return v
+	}
+	v.module, v.memory = m, m.Memory()
+	v.link()
+	v.call("_initialize", m.ExportedFunction("_initialize"), 0)
+	v.starting = false
+	return v
+}
