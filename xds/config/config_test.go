@@ -183,46 +183,73 @@ func TestLoadErrors(t *testing.T) {
 		"filter-and-scorer, max-score-picker, random-picker, single-profile-handler, header-profile-handler, approx-prefix-cache-producer"
 	const fields = "apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser"
 	tests := []struct{ name, doc, want string }{
-		{"L3 unregistered type", header + "plugins: [{type: queue-depth-scorer}]",
-			`plugins[0].type: plugin type "queue-depth-scorer" is not registered; this version has ` + types},
+		{
+			"L3 unregistered type", header + "plugins: [{type: queue-depth-scorer}]",
+			`plugins[0].type: plugin type "queue-depth-scorer" is not registered; this version has ` + types,
+		},
 		{"L4 unknown field", header + "foo: 1", `foo: unknown field "foo"; known here: ` + fields},
-		{"L5 unknown parameter", header + "plugins: [{type: load-aware-scorer, parameters: {thresold: 3}}]",
-			`plugins[0].parameters.thresold: unknown field "thresold"; plugin type "load-aware-scorer" has threshold`},
-		{"refused by the type itself", header + "plugins: [{type: load-aware-scorer, parameters: {threshold: -1}}]",
-			`plugins[0].parameters: threshold: want 0 or more`},
-		{"L9 undeclared reference", header + "schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}]}]",
-			`schedulingProfiles[0].plugins[0].pluginRef: references undefined plugin "queue-scorer"; declare it under plugins`},
-		{"L10 two pickers, no profiles", header + "plugins: [{type: random-picker}, {type: max-score-picker}]",
-			`plugins[1]: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker`},
-		{"L11 feature gates", header + "featureGates: [foo, flowControl=maybe, flowControl]",
+		{
+			"L5 unknown parameter", header + "plugins: [{type: load-aware-scorer, parameters: {thresold: 3}}]",
+			`plugins[0].parameters.thresold: unknown field "thresold"; plugin type "load-aware-scorer" has threshold`,
+		},
+		{
+			"refused by the type itself", header + "plugins: [{type: load-aware-scorer, parameters: {threshold: -1}}]",
+			`plugins[0].parameters: threshold: want 0 or more`,
+		},
+		{
+			"L9 undeclared reference", header + "schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}]}]",
+			`schedulingProfiles[0].plugins[0].pluginRef: references undefined plugin "queue-scorer"; declare it under plugins`,
+		},
+		{
+			"L10 two pickers, no profiles", header + "plugins: [{type: random-picker}, {type: max-score-picker}]",
+			`plugins[1]: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker`,
+		},
+		{
+			"L11 feature gates", header + "featureGates: [foo, flowControl=maybe, flowControl]",
 			`featureGates[0]: feature gate "foo" is unknown or unregistered
 featureGates[1]: maybe is not a valid value for the feature gate flowControl; write true or false
-featureGates[2]: feature gate flowControl is not supported by this version; remove it`},
-		{"L12 two profiles, no handler", header + "schedulingProfiles: [{name: a}, {name: b}]",
-			`plugins: no profile handler configured for 2 scheduling profiles; declare one`},
-		{"L13 unknown producer", header + "plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: nope}}]",
+featureGates[2]: feature gate flowControl is not supported by this version; remove it`,
+		},
+		{
+			"L12 two profiles, no handler", header + "schedulingProfiles: [{name: a}, {name: b}]",
+			`plugins: no profile handler configured for 2 scheduling profiles; declare one`,
+		},
+		{
+			"L13 unknown producer", header + "plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: nope}}]",
 			`plugins[0].parameters.prefixMatchInfoProducerName: no default producer found for PrefixCacheMatchInfoDataKey/nope; ` +
-				`declare a plugin {type: approx-prefix-cache-producer, name: nope}`},
-		{"several profiles, single-profile-handler", header + `
+				`declare a plugin {type: approx-prefix-cache-producer, name: nope}`,
+		},
+		{
+			"several profiles, single-profile-handler", header + `
 plugins: [{type: single-profile-handler}]
 schedulingProfiles: [{name: a}, {name: a}, {plugins: []}]`,
 			`schedulingProfiles[1].name: duplicate profile name "a", already used by schedulingProfiles[0]
 schedulingProfiles[2].name: is missing
-plugins[0]: single-profile-handler cannot support multiple scheduling profiles; there are 3`},
-		{"two handlers", header + "plugins: [{type: single-profile-handler}, {type: header-profile-handler}]",
-			`plugins[1]: is a second profile handler beside "single-profile-handler"; keep one`},
-		{"two pickers in a profile", header + `
+plugins[0]: single-profile-handler cannot support multiple scheduling profiles; there are 3`,
+		},
+		{
+			"two handlers", header + "plugins: [{type: single-profile-handler}, {type: header-profile-handler}]",
+			`plugins[1]: is a second profile handler beside "single-profile-handler"; keep one`,
+		},
+		{
+			"two pickers in a profile", header + `
 plugins: [{type: random-picker}, {type: max-score-picker}]
 schedulingProfiles: [{name: a, plugins: [{pluginRef: random-picker}, {pluginRef: max-score-picker}, {weight: 1}]}]`,
 			`schedulingProfiles[0].plugins[1].pluginRef: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker
-schedulingProfiles[0].plugins[2].pluginRef: is missing`},
-		{"duplicate and missing names", header + "plugins: [{type: queue-scorer}, {type: queue-scorer}, {name: x}, {name: x, type: random-picker}]",
+schedulingProfiles[0].plugins[2].pluginRef: is missing`,
+		},
+		{
+			"duplicate and missing names", header + "plugins: [{type: queue-scorer}, {type: queue-scorer}, {name: x}, {name: x, type: random-picker}]",
 			`plugins[1].type: duplicate plugin name "queue-scorer", already used by plugins[0]; give one of them another name
 plugins[2].type: is missing
-plugins[3].name: duplicate plugin name "x", already used by plugins[2]; give one of them another name`},
-		{"name of a default taken", header + "plugins: [{type: queue-scorer, name: max-score-picker}]",
-			`plugins[0]: has the name "max-score-picker", which the max-score-picker that is added by default needs; give it another name`},
-		{"parameters", header + `
+plugins[3].name: duplicate plugin name "x", already used by plugins[2]; give one of them another name`,
+		},
+		{
+			"name of a default taken", header + "plugins: [{type: queue-scorer, name: max-score-picker}]",
+			`plugins[0]: has the name "max-score-picker", which the max-score-picker that is added by default needs; give it another name`,
+		},
+		{
+			"parameters", header + `
 plugins:
 - {type: some-filter, parameters: {label: 1, strict: "yes", other: 1}}
 - {type: prefix-cache-scorer, parameters: {matchLengthWeight: 1.5}}
@@ -231,20 +258,24 @@ plugins:
 plugins[0].parameters.other: unknown field "other"; plugin type "some-filter" has label, strict
 plugins[0].parameters.strict: must be true or false, not the string "yes"
 plugins[1].parameters.matchLengthWeight: 1.5 is outside 0 to 1 (share of the length term)
-plugins[2].parameters.a: unknown field "a"; plugin type "random-picker" has no parameters`},
-		{"prefix index", header + `
+plugins[2].parameters.a: unknown field "a"; plugin type "random-picker" has no parameters`,
+		},
+		{
+			"prefix index", header + `
 plugins:
 - {type: approx-prefix-cache-producer, parameters: {autoTune: false, blockSizeTokens: 0, maxPrefixTokensToMatch: -1, lruCapacityPerServer: 0.5}}
 - {type: approx-prefix-cache-producer, name: other}`,
 			`plugins[1]: is a second approx-prefix-cache-producer; there is one prefix index, keep plugins[0]
 plugins[0].parameters.lruCapacityPerServer: 0.5 is not an integer of 32 bits
 plugins[0].parameters.blockSizeTokens: must be greater than 0 when autoTune is false
-plugins[0].parameters.maxPrefixTokensToMatch: must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch`},
+plugins[0].parameters.maxPrefixTokensToMatch: must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch`,
+		},
 		{"no envelope", "plugins: []", "apiVersion: is missing\nkind: is missing"},
 		{"wrong envelope", "apiVersion: v1\nkind: Foo", `apiVersion: "v1" is not known; write llm-d.ai/v1alpha1
 kind: no kind "Foo" is registered for version "v1"; write EndpointPickerConfig`},
 		{"no object", "hello", "document: must be an object, not the string \"hello\"\napiVersion: is missing\nkind: is missing"},
-		{"sections of later versions", header + `
+		{
+			"sections of later versions", header + `
 dataLayer: {injectDefaults: false, sources: [{pluginRef: a, extractors: [{pluginRef: b}]}], crossReplicaSyncInterval: soon}
 flowControl: {saturationDetector: {pluginRef: a}, maxBytes: 1 GB, priorityBands: [{weight: 1}, null]}
 requestHandler: {parsers: [{pluginRef: openai-parser, x: 1}]}
@@ -261,7 +292,8 @@ dataLayer.sources: is not supported by this version; remove it
 flowControl.saturationDetector: is not supported by this version; remove it
 saturationDetector: is not supported by this version; remove it
 requestHandler: is not supported by this version; remove it
-parser: is not supported by this version; remove it`},
+parser: is not supported by this version; remove it`,
+		},
 		{"syntax", "a: [", "line 1: did not find expected node content"},
 	}
 	for _, tt := range tests {

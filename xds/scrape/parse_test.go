@@ -21,18 +21,30 @@ func TestUpdate(t *testing.T) {
 	}{
 		{name: "a real vLLM page", page: string(page), want: Metrics{Waiting: 2, Running: 8, KVUsage: 0.95238096, BlockSize: 32, NumBlocks: 64}},
 		{name: "one gauge only", page: "vllm:num_requests_waiting 7\n", want: Metrics{Waiting: 7, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100}},
-		{name: "untyped and counter are read", page: "vllm:num_requests_waiting 7\n# TYPE vllm:num_requests_running counter\nvllm:num_requests_running 8\n",
-			want: Metrics{Waiting: 7, Running: 8, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100}},
-		{name: "first of several series", page: "vllm:num_requests_waiting{engine=\"0\"} 3\nvllm:num_requests_waiting{engine=\"1\"} 4\n",
-			want: Metrics{Waiting: 3, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100}},
-		{name: "newest of several series", page: "vllm:num_requests_waiting{engine=\"0\"} 3 10\nvllm:num_requests_waiting{engine=\"1\"} 4 20\n",
-			want: Metrics{Waiting: 4, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100}},
-		{name: "out of range", page: "vllm:num_requests_waiting -3\nvllm:num_requests_running 1e99\nvllm:kv_cache_usage_perc 1.5\n",
-			want: Metrics{Waiting: 0, Running: 1<<32 - 1, KVUsage: 1, BlockSize: 16, NumBlocks: 100}},
-		{name: "not finite keeps the old value", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running +Inf\nvllm:kv_cache_usage_perc 0.5\n",
-			want: Metrics{Waiting: 1, Running: 2, KVUsage: 0.5, BlockSize: 16, NumBlocks: 100}},
-		{name: "cache info without numbers", page: "vllm:num_requests_waiting 1\nvllm:cache_config_info{block_size=\"None\"} 1\n",
-			want: Metrics{Waiting: 1, Running: 2, KVUsage: 0.25}},
+		{
+			name: "untyped and counter are read", page: "vllm:num_requests_waiting 7\n# TYPE vllm:num_requests_running counter\nvllm:num_requests_running 8\n",
+			want: Metrics{Waiting: 7, Running: 8, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100},
+		},
+		{
+			name: "first of several series", page: "vllm:num_requests_waiting{engine=\"0\"} 3\nvllm:num_requests_waiting{engine=\"1\"} 4\n",
+			want: Metrics{Waiting: 3, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100},
+		},
+		{
+			name: "newest of several series", page: "vllm:num_requests_waiting{engine=\"0\"} 3 10\nvllm:num_requests_waiting{engine=\"1\"} 4 20\n",
+			want: Metrics{Waiting: 4, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100},
+		},
+		{
+			name: "out of range", page: "vllm:num_requests_waiting -3\nvllm:num_requests_running 1e99\nvllm:kv_cache_usage_perc 1.5\n",
+			want: Metrics{Waiting: 0, Running: 1<<32 - 1, KVUsage: 1, BlockSize: 16, NumBlocks: 100},
+		},
+		{
+			name: "not finite keeps the old value", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running +Inf\nvllm:kv_cache_usage_perc 0.5\n",
+			want: Metrics{Waiting: 1, Running: 2, KVUsage: 0.5, BlockSize: 16, NumBlocks: 100},
+		},
+		{
+			name: "cache info without numbers", page: "vllm:num_requests_waiting 1\nvllm:cache_config_info{block_size=\"None\"} 1\n",
+			want: Metrics{Waiting: 1, Running: 2, KVUsage: 0.25},
+		},
 		{name: "empty", page: "", want: old, err: "page has none of"},
 		{name: "others only", page: "# TYPE up gauge\nup 1\nvllm:cache_config_info{block_size=\"32\"} 1\n", want: old, err: "page has none of"},
 		{name: "histogram in place of a gauge", page: "# TYPE vllm:num_requests_waiting histogram\nvllm:num_requests_waiting_sum 1\n", want: old, err: "page has none of"},

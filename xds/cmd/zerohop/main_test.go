@@ -100,12 +100,20 @@ func TestRun(t *testing.T) {
 		{"output cannot be written", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", "/nowhere/envoy.yaml"}, 1, "", "--output: open /nowhere/envoy.yaml"},
 		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", ""},
 		{"warnings", []string{"render", "envoy", "--config-file", warns, "--endpoints", noEndpoints}, 0, "static_resources", "zerohop: warning: " + warns + ": plugins[0].parameters.x: has no effect"},
-		{"all problems of both files", []string{"agent", "--config-file", bad, "--endpoints", badEndpoints}, 2, "",
+		{
+			"all problems of both files",
+			[]string{"agent", "--config-file", bad, "--endpoints", badEndpoints},
+			2, "",
 			"zerohop: " + bad + `:
   foo: unknown field "foo"; known here: apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser
-  plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has approx-prefix-cache-producer`},
-		{"all problems of both files, second", []string{"agent", "--config-file", bad, "--endpoints", badEndpoints}, 2, "",
-			"\n" + badEndpoints + ":\n  endpoints[0].address: is missing\n  endpoints[0].port: is missing\n"},
+  plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has approx-prefix-cache-producer`,
+		},
+		{
+			"all problems of both files, second",
+			[]string{"agent", "--config-file", bad, "--endpoints", badEndpoints},
+			2, "",
+			"\n" + badEndpoints + ":\n  endpoints[0].address: is missing\n  endpoints[0].port: is missing\n",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
