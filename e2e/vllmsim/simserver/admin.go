@@ -76,11 +76,11 @@ func (s *Server) serveHealth(w http.ResponseWriter) {
 
 // modelList is the answer to GET /v1/models.
 type modelList struct {
-	Object string  `json:"object"`
-	Data   []model `json:"data"`
+	Object string      `json:"object"`
+	Data   []modelCard `json:"data"`
 }
 
-type model struct {
+type modelCard struct {
 	ID          string  `json:"id"`
 	Object      string  `json:"object"`
 	Created     int64   `json:"created"`
@@ -91,9 +91,9 @@ type model struct {
 }
 
 func (s *Server) serveModels(w http.ResponseWriter) {
-	list := modelList{Object: "list", Data: []model{}}
+	list := modelList{Object: "list", Data: []modelCard{}}
 	for _, name := range s.cfg.Models {
-		list.Data = append(list.Data, model{
+		list.Data = append(list.Data, modelCard{
 			ID: name, Object: "model", Created: s.started.Unix(), OwnedBy: "vllm", Root: name,
 			MaxModelLen: s.cfg.Engine.MaxModelLen,
 		})

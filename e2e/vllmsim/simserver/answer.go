@@ -17,6 +17,7 @@ type answer struct {
 	req    *request
 	jobs   []*job
 	fault  RequestFault
+	leave  func() // takes the request out of those in flight
 	id     string
 	chunks int // with text, so far
 }
@@ -101,9 +102,11 @@ func (a *answer) write(body []byte) {
 	if a.fault.Mode == RequestResetMid {
 		_, _ = a.w.Write(body[:len(body)/2])
 		_ = http.NewResponseController(a.w).Flush()
+		a.leave()
 		a.server.reset(a.w)
 		return
 	}
+	a.leave()
 	_, _ = a.w.Write(body)
 }
 
@@ -141,6 +144,7 @@ func (a *answer) stream() {
 	if a.req.includeUsage {
 		buf = a.appendUsage(buf)
 	}
+	a.leave()
 	_, _ = a.w.Write(append(buf, "data: [DONE]\n\n"...))
 }
 
@@ -152,6 +156,7 @@ func (a *answer) send(chunk []byte, flush func() error) bool {
 	}
 	a.chunks++
 	if a.fault.Mode == RequestResetMid && a.chunks >= a.fault.AfterChunks {
+		a.leave()
 		a.server.reset(a.w)
 		return false
 	}

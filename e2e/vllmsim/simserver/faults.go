@@ -141,34 +141,46 @@ func (s *Server) SetFaults(f Faults) error {
 
 // Faults returns the faults in force, defaults filled in.
 func (s *Server) Faults() Faults {
-	s.faults.mu.Lock()
-	defer s.faults.mu.Unlock()
-	return s.faults.faults
+	f, _ := s.faults.inForce()
+	return f
 }
 
-// next returns the fault of the next request, Mode empty if it is spared, and whether the endpoint drains.
-func (fs *faultState) next() (RequestFault, bool) {
+// inForce returns the faults and the channel that is closed when they change. Whoever acts on the ones waits on the
+// other; a channel taken later could belong to faults that are in force by then.
+func (fs *faultState) inForce() (Faults, <-chan struct{}) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.faults, fs.changed
+}
+
+// verdict is what the faults mean for one request.
+type verdict struct {
+	fault    RequestFault // Mode is empty if the request is spared
+	draining bool
+	changed  <-chan struct{} // closed when the faults change
+}
+
+// next returns the verdict on the next request.
+func (fs *faultState) next() verdict {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.faults.Request
-	if f.Mode == "" || fs.faults.Draining {
-		return RequestFault{}, fs.faults.Draining
+	v := verdict{draining: fs.faults.Draining, changed: fs.changed}
+	if f.Mode == "" || v.draining {
+		return v
 	}
 	// Rounded, so that ten times 0.1 is one failure in ten.
 	fs.due = math.Round((fs.due+f.Rate)*1e9) / 1e9
-	if fs.due < 1 {
-		return RequestFault{}, false
+	if fs.due >= 1 {
+		fs.due--
+		v.fault = f
 	}
-	fs.due--
-	return f, false
+	return v
 }
 
 // wait pauses for d, or without end if d is 0. It returns true when d is over or the faults changed, false when nobody
 // waits for the answer any more.
-func (s *Server) wait(r *http.Request, d time.Duration) bool {
-	s.faults.mu.Lock()
-	changed := s.faults.changed
-	s.faults.mu.Unlock()
+func (s *Server) wait(r *http.Request, changed <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -186,30 +198,29 @@ func (s *Server) wait(r *http.Request, d time.Duration) bool {
 	return false
 }
 
-// applyBefore applies the faults that act before a response byte. It returns true if the request is done with.
-func (s *Server) applyBefore(w http.ResponseWriter, r *http.Request, f RequestFault) bool {
+// applyBefore applies the faults that act before a response byte. It returns true if the request is done with; leave takes
+// it out of those in flight.
+func (s *Server) applyBefore(w http.ResponseWriter, r *http.Request, v verdict, leave func()) bool {
+	f := v.fault
 	switch f.Mode {
 	case RequestStatus:
 		s.fail(w, f.Status, "InternalServerError", "injected failure")
 	case RequestReset:
+		leave()
 		s.reset(w)
-	case RequestHang:
-		return !s.waitOrCount(r, 0)
-	case RequestSlow:
-		return !s.waitOrCount(r, time.Duration(f.DelayMs)*time.Millisecond)
+	case RequestHang, RequestSlow:
+		delay := time.Duration(0) // without end
+		if f.Mode == RequestSlow {
+			delay = time.Duration(f.DelayMs) * time.Millisecond
+		}
+		if s.wait(r, v.changed, delay) {
+			return false
+		}
+		s.counters.aborted.Add(1)
 	default:
 		return false
 	}
 	return true
-}
-
-// waitOrCount is wait with the client's leaving counted.
-func (s *Server) waitOrCount(r *http.Request, d time.Duration) bool {
-	ok := s.wait(r, d)
-	if !ok {
-		s.counters.aborted.Add(1)
-	}
-	return ok
 }
 
 // reset breaks the response: a TCP reset under HTTP/1.1, a stream reset under HTTP/2.
@@ -227,17 +238,18 @@ func (s *Server) reset(w http.ResponseWriter) {
 
 // metricsFault answers in place of the metrics page; false means that the page is to be served.
 func (s *Server) metricsFault(w http.ResponseWriter, r *http.Request) bool {
-	f := s.Faults().Metrics
+	faults, changed := s.faults.inForce()
+	f := faults.Metrics
 	switch f.Mode {
 	case MetricsStatus:
 		http.Error(w, "injected failure", http.StatusInternalServerError)
 	case MetricsSlow:
-		return !s.wait(r, time.Duration(f.DelayMs)*time.Millisecond)
+		return !s.wait(r, changed, time.Duration(f.DelayMs)*time.Millisecond)
 	case MetricsHang:
 		page := s.metrics()
 		_, _ = w.Write(page[:len(page)/2])
 		_ = http.NewResponseController(w).Flush()
-		if s.wait(r, 0) {
+		if s.wait(r, changed, 0) {
 			_, _ = w.Write(page[len(page)/2:])
 		}
 	case MetricsGarbage:

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/zerohop/zerohop/e2e/engine"
 )
@@ -15,7 +16,9 @@ import (
 func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 	s.counters.requests.Add(1)
 	s.counters.inFlight.Add(1)
-	defer s.counters.inFlight.Add(-1)
+	// Called before the last byte goes out: a client that has its answer finds itself no longer in flight.
+	leave := sync.OnceFunc(func() { s.counters.inFlight.Add(-1) })
+	defer leave()
 	body := bodies.take()
 	defer bodies.put(body)
 	err := s.readBody(w, r, body)
@@ -29,16 +32,16 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusMethodNotAllowed, "MethodNotAllowed", "use POST")
 		return
 	}
-	fault, draining := s.faults.next()
-	if draining {
+	v := s.faults.next()
+	if v.draining {
 		s.fail(w, http.StatusServiceUnavailable, "ServiceUnavailable", "the server is shutting down")
 		return
 	}
-	if s.applyBefore(w, r, fault) {
+	if s.applyBefore(w, r, v, leave) {
 		return
 	}
 	if s.cfg.Instant {
-		s.answerInstantly(w, r, body.Bytes(), fault)
+		s.answerInstantly(&answer{server: s, w: w, r: r, fault: v.fault, leave: leave}, body.Bytes())
 		return
 	}
 	req, err := parseRequest(body.Bytes(), r.URL.Path == pathChat)
@@ -46,11 +49,12 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusBadRequest, "BadRequestError", err.Error())
 		return
 	}
-	s.generate(w, r, req, fault)
+	s.generate(&answer{server: s, w: w, r: r, req: req, fault: v.fault, leave: leave})
 }
 
 // generate runs the prompts through the engine and answers.
-func (s *Server) generate(w http.ResponseWriter, r *http.Request, req *request, fault RequestFault) {
+func (s *Server) generate(a *answer) {
+	w, req := a.w, a.req
 	if req.model == "" {
 		req.model = s.cfg.Models[0]
 	}
@@ -72,7 +76,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, req *request, 
 		s.fail(w, http.StatusInternalServerError, "InternalServerError", err.Error())
 		return
 	}
-	a := &answer{server: s, w: w, r: r, req: req, jobs: jobs, fault: fault, id: s.responseID(r, req.chat)}
+	a.jobs, a.id = jobs, s.responseID(a.r, req.chat)
 	if req.stream {
 		a.stream()
 	} else {

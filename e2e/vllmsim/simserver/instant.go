@@ -1,33 +1,31 @@
 package simserver
 
-import (
-	"bytes"
-	"net/http"
-)
+import "bytes"
 
 // instantTokens is the length of every answer in instant mode.
 const instantTokens = 16
 
 // answerInstantly answers at once and alike. Whether to stream is read off the bytes: inside a JSON string a quote is
 // escaped, so that the key cannot be mistaken for text; white space around the colon is allowed for.
-func (s *Server) answerInstantly(w http.ResponseWriter, r *http.Request, body []byte, fault RequestFault) {
+func (s *Server) answerInstantly(a *answer, body []byte) {
 	s.counters.instantBytes.Add(uint64(len(body)))
 	s.counters.instantTokens.Add(instantTokens)
-	req := &request{chat: r.URL.Path == pathChat, model: s.cfg.Models[0], stream: asksForStream(body)}
+	a.req = &request{chat: a.r.URL.Path == pathChat, model: s.cfg.Models[0], stream: asksForStream(body)}
 	j := &job{prompt: (len(body) + 3) / 4, max: instantTokens, notify: make(chan struct{}, 1)}
 	j.generated.Store(instantTokens)
-	a := &answer{server: s, w: w, r: r, req: req, jobs: []*job{j}, fault: fault, id: s.responseID(r, req.chat)}
-	if !req.stream {
+	a.jobs, a.id = []*job{j}, s.responseID(a.r, a.req.chat)
+	if !a.req.stream {
 		a.whole()
 		return
 	}
-	if fault.Mode == RequestResetMid {
+	if a.fault.Mode == RequestResetMid {
 		j.notify <- struct{}{}
 		a.stream()
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	_, _ = w.Write(instantStream(a, j))
+	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	a.leave()
+	_, _ = a.w.Write(instantStream(a, j))
 }
 
 // instantStream returns a whole stream of one chunk a token.
