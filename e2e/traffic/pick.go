@@ -1,0 +1,85 @@
+package traffic
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+)
+
+// Pick is what the access log says about one decision.
+type Pick struct {
+	Endpoint   string // ip:port; "-" if there is none
+	Matched    int    // blocks
+	Total      int    // blocks
+	Attempts   int
+	DecisionUs int
+	Reason     string
+}
+
+// ParsePick reads the pick field of the access log. All parts are required.
+func ParsePick(s string) (Pick, error) {
+	var p Pick
+	numbers := map[string]*int{
+		"matched": &p.Matched, "total": &p.Total, "attempts": &p.Attempts, "decision_us": &p.DecisionUs,
+	}
+	parts := strings.Fields(s)
+	if len(parts) != 6 {
+		return p, fmt.Errorf("pick %q: %d parts, want 6", s, len(parts))
+	}
+	seen := map[string]bool{}
+	for _, part := range parts {
+		key, value, _ := strings.Cut(part, "=")
+		if value == "" || seen[key] {
+			return p, fmt.Errorf("pick %q: %q has no value or stands twice", s, key)
+		}
+		seen[key] = true
+		switch n := numbers[key]; {
+		case key == "endpoint":
+			p.Endpoint = value
+		case key == "reason":
+			p.Reason = value
+		case n == nil:
+			return p, fmt.Errorf("pick %q: unknown part %q", s, key)
+		default:
+			v, err := strconv.Atoi(value)
+			if err != nil || v < 0 {
+				return p, fmt.Errorf("pick %q: %s is not a count", s, key)
+			}
+			*n = v
+		}
+	}
+	return p, nil
+}
+
+// Entry waits for the access log entry of a request.
+func (b *Bed) Entry(t *testing.T, id string) harness.AccessEntry {
+	t.Helper()
+	var found harness.AccessEntry
+	Until(t, "access log entry of request "+id, func() error {
+		entries, err := b.Envoy.AccessLog()
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.String("path"), "?id="+id) {
+				found = e
+				return nil
+			}
+		}
+		return fmt.Errorf("not among %d", len(entries))
+	})
+	return found
+}
+
+// Pick waits for the access log entry of a request and returns its pick.
+func (b *Bed) Pick(t *testing.T, id string) Pick {
+	t.Helper()
+	p, err := ParsePick(b.Entry(t, id).String("pick"))
+	if err != nil {
+		t.Fatalf("request %s: %v", id, err)
+	}
+	return p
+}
