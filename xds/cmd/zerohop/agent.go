@@ -29,7 +29,7 @@ func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
 	if a.ScrapeInterval < minInterval {
 		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", a.ScrapeInterval, minInterval)}
 	}
-	// The document has no effect on the agent yet beyond being valid, but a wrong one must not start.
+	// The agent needs nothing from the document; it is read so that a wrong one is refused here too.
 	_, eps, err := a.load(stderr)
 	if err != nil {
 		return err
