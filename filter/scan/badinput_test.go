@@ -75,7 +75,7 @@ func TestDepth(t *testing.T) {
 		{"deepest in a message", `{"model":"m","messages":[{"role":"u","x":` + nest("[", "]", MaxDepth-3) + `}]}`, OK},
 		{"too deep in a message", `{"model":"m","messages":[{"role":"u","x":` + nest("[", "]", MaxDepth-2) + `}]}`, TooDeep},
 		{"too deep in an element", `{"model":"m","messages":[` + nest("[", "]", MaxDepth-1) + `]}`, TooDeep},
-		{"too deep and cut off", `{"x":` + strings.Repeat("[", 1<<20), TooDeep},
+		{"too deep and cut off", `{"x":` + strings.Repeat("[", 2*MaxDepth), TooDeep},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := scanSplits(t, Chat, tt.body); got.Result != tt.want {
@@ -142,7 +142,7 @@ func TestTools(t *testing.T) {
 				prompt = []byte(tt.tools)
 			}
 			want.addPrompts([][]byte{append(prompt, "ux"...)})
-			for _, n := range []int{len(text), 1000, chunk} {
+			for _, n := range []int{len(text), chunk} {
 				got := scanIn(&s, Chat, text, func() int { return n })
 				if !equal(got, want) {
 					t.Errorf("chunks of %d: result %d, %d tokens, want 0, %d; ids equal: %v", n, got.Result, got.Tokens, want.Tokens, slices.Equal(got.IDs, want.IDs))

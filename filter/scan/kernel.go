@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unsafe"
 )
@@ -15,16 +14,6 @@ const (
 	quotes   = 0x2222222222222222
 	slashes  = 0x5c5c5c5c5c5c5c5c
 )
-
-// load returns the eight bytes at p+off, the first one lowest. The caller has made sure that they exist.
-func load(p unsafe.Pointer, off int) uint64 {
-	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, off))[:])
-}
-
-// store writes the eight bytes of w at p+off. The caller has made sure that there is room.
-func store(p unsafe.Pointer, off int, w uint64) {
-	binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(p, off))[:], w)
-}
 
 // specials marks the bytes of w that are a quote or a backslash in their high bit. The lowest mark is exact; marks above
 // it may be false.
@@ -116,6 +105,13 @@ func unescape(dst, src []byte) (read, written int) {
 		if c != 'u' || o+4 > room {
 			break
 		}
+		if i+8 <= n { // most of them stand for three bytes
+			if r, ok := hexWord(uint32(load(p, i) >> 16)); ok && r >= 0x800 && r&^0x7ff != surrogateMin {
+				*(*[3]byte)(unsafe.Add(d, o)) = [3]byte{0xe0 | byte(r>>12), 0x80 | byte(r>>6)&0x3f, 0x80 | byte(r)&0x3f}
+				i, o = i+6, o+3
+				continue
+			}
+		}
 		r, size := unicodeEscape(src[i:])
 		if size == 0 {
 			break
@@ -163,6 +159,17 @@ const (
 // combine returns the rune that a pair of surrogates stands for.
 func combine(high, low uint32) uint32 {
 	return 0x10000 + (high-surrogateMin)<<10 + (low - lowSurrogateMin)
+}
+
+// hexWord decodes four hexadecimal digits, the first one lowest, without a table. Each byte is below 0x80 once the last
+// condition holds, so that no sum carries into its neighbour: x+0x50 has the high bit from '0' on, x+0x46 from behind '9'.
+func hexWord(x uint32) (v uint32, ok bool) {
+	y := x | 0x20202020 // lower case
+	digits := (x + 0x50505050) &^ (x + 0x46464646)
+	letters := (y + 0x1f1f1f1f) &^ (y + 0x19191919)
+	n := x&0x0f0f0f0f + x>>6&0x01010101*9
+	v = n<<12&0xf000 | n&0xf00 | n>>12&0xf0 | n>>24
+	return v, (digits|letters)&^x&0x80808080 == 0x80808080
 }
 
 // hex4 decodes four hexadecimal digits.

@@ -152,7 +152,7 @@ func TestRandomBodies(t *testing.T) {
 	g := generator{rng: rand.New(rand.NewPCG(7, 7))}
 	var s Scanner
 	results := map[Result]int{}
-	for i := range 20_000 {
+	for i := range 8_000 {
 		text, limit := g.body(), 1+g.rng.IntN(3000)
 		api := API(i % 2)
 		got := scanIn(&s, api, text, func() int { return g.rng.IntN(limit) })
@@ -161,7 +161,7 @@ func TestRandomBodies(t *testing.T) {
 			return
 		}
 	}
-	if results[OK] < 2000 || results[NoPrompt] == 0 || results[NoModel] == 0 || results[FieldTooBig] == 0 {
+	if results[OK] < 1000 || results[NoPrompt] == 0 || results[NoModel] == 0 || results[FieldTooBig] == 0 {
 		t.Errorf("bodies too much alike: %v", results)
 	}
 }

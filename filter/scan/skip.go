@@ -1,6 +1,10 @@
 package scan
 
-import "math"
+import (
+	"math"
+	"math/bits"
+	"unsafe"
+)
 
 // maxNum is where numbers stop counting; it is above every token id.
 const maxNum = 1 << 32
@@ -54,6 +58,16 @@ func (m *machine) skipString(b []byte, i int) int {
 	if m.escape != escapeNone {
 		m.escape = escapeNone
 		i++
+	}
+	for p := unsafe.Pointer(unsafe.SliceData(b)); i+8 <= len(b); i += 8 { // short and plain, as most keys are
+		if found := specials(load(p, i)); found != 0 { // loads end at i+8 <= len(b)
+			i += bits.TrailingZeros64(found) >> 3
+			if b[i] == '"' {
+				m.quoted = false
+				return i + 1
+			}
+			break
+		}
 	}
 	for from := i; ; from = i {
 		i += quoteLen(b[i:])
