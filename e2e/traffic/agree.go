@@ -1,27 +1,29 @@
 package traffic
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// Agree checks that the filter's counters are the sums of what the access log says of single requests. Every request must
-// have ended; a bed whose VM was lost has lost counts.
+// Agree waits until the filter's counters are the sums of what the access log says of single requests. Both are written
+// with a delay. A bed whose VM was lost has lost counts.
 func (b *Bed) Agree(t *testing.T) {
 	t.Helper()
 	b.Idle(t)
-	want := b.logged(t)
-	b.WaitCounters(t, want)
-	got := b.FilterStats(t)
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			delete(got, name)
+	Until(t, "access log and stats to agree", func() error {
+		want, got := b.logged(t), b.FilterStats(t)
+		for name := range got {
+			if _, ok := want[name]; !ok {
+				delete(got, name)
+			}
 		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("counters (-access log +stats):\n%s", diff)
-	}
+		if diff := cmp.Diff(want, got); diff != "" {
+			return fmt.Errorf("counters (-access log +stats):\n%s", diff)
+		}
+		return nil
+	})
 }
 
 // logged sums up the access log under the names of the counters.

@@ -65,8 +65,7 @@ func (b *Bed) Do(t *testing.T, r Request) *Response {
 // Try is Do for requests that may fail.
 func (b *Bed) Try(t *testing.T, r Request) (*Response, error) {
 	t.Helper()
-	id := NewID()
-	resp, err := b.client(r.HTTP2).Do(b.request(t, r, id))
+	resp, id, err := b.open(t, r)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +76,25 @@ func (b *Bed) Try(t *testing.T, r Request) (*Response, error) {
 	}
 	got.Trailer = resp.Trailer
 	return got, nil
+}
+
+// Open sends a request through Envoy and returns as soon as there are response headers. The body is closed at the end of
+// the test.
+func (b *Bed) Open(t *testing.T, r Request) (resp *http.Response, id string) {
+	t.Helper()
+	resp, id, err := b.open(t, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp, id
+}
+
+func (b *Bed) open(t *testing.T, r Request) (*http.Response, string, error) {
+	t.Helper()
+	id := NewID()
+	resp, err := b.client(r.HTTP2).Do(b.request(t, r, id))
+	return resp, id, err
 }
 
 func (b *Bed) client(http2 bool) *client {

@@ -43,20 +43,31 @@ func (b *Bed) WaitCounters(t *testing.T, want map[string]float64) {
 func (b *Bed) Idle(t *testing.T) {
 	t.Helper()
 	Until(t, "no request in flight", func() error {
-		stats, err := b.Envoy.Stats(t.Context(), `_rq_active$`)
-		if err != nil {
-			return err
-		}
-		if n := b.inFlight(stats); n != 0 {
+		if n, stats := b.inFlight(t); n != 0 {
 			return fmt.Errorf("%g in flight: %v", n, stats)
 		}
 		return nil
 	})
 }
 
+// Busy waits until a request is on its way through Envoy.
+func (b *Bed) Busy(t *testing.T) {
+	t.Helper()
+	Until(t, "a request in flight", func() error {
+		if n, stats := b.inFlight(t); n == 0 {
+			return fmt.Errorf("none in flight: %v", stats)
+		}
+		return nil
+	})
+}
+
 // inFlight sums up who is busy, but for the admin interface and the agent's long poll.
-func (b *Bed) inFlight(stats harness.Stats) float64 {
-	var n float64
+func (b *Bed) inFlight(t *testing.T) (n float64, stats harness.Stats) {
+	t.Helper()
+	stats, err := b.Envoy.Stats(t.Context(), `_rq_active$`)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, v := range stats {
 		switch name {
 		case "http.admin.downstream_rq_active", "cluster.zerohop_agent.upstream_rq_active":
@@ -68,5 +79,5 @@ func (b *Bed) inFlight(stats harness.Stats) float64 {
 		st := sim.Stats()
 		n += float64(st.InFlight) + float64(st.Running) + float64(st.Waiting)
 	}
-	return n
+	return n, stats
 }
