@@ -131,7 +131,7 @@ func TestTools(t *testing.T) {
 		{"too large", `["` + strings.Repeat("x", maxToolsBytes-3) + `"]`, true},
 		{"most members", many(maxToolsMembers - 1), false},
 		{"too many members", many(maxToolsMembers + 1), true},
-		{"too long once escaped", `["` + strings.Repeat("<", maxToolsBytes/2) + `",1]`, true},
+		{"too long once escaped", `["` + strings.Repeat("<", maxToolsBytes/2) + `",[1]]`, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := request(tt.tools)

@@ -21,9 +21,9 @@ func FuzzScan(f *testing.F) {
 		}
 		rng := rand.New(rand.NewPCG(seed, 0))
 		limit := 1 + rng.IntN(60)
-		parts := Scanner{expectLate: seed&1 != 0}
-		whole := Scanner{expectLate: seed&1 != 0}
-		other := Scanner{expectLate: seed&1 == 0}
+		parts := Scanner{scratch: &Scratch{expectLate: seed&1 != 0}}
+		whole := Scanner{scratch: &Scratch{expectLate: seed&1 != 0}}
+		other := Scanner{scratch: &Scratch{expectLate: seed&1 == 0}}
 		got := scanIn(&parts, api, text, func() int { return rng.IntN(limit) })
 		if want := scanIn(&whole, api, text, func() int { return len(text) }); !equal(got, want) {
 			t.Errorf("splits differ: %s", cmp.Diff(want, got))

@@ -81,7 +81,7 @@ func (s *Scanner) hashTools(v value) {
 		s.fail(Unreadable)
 		return
 	}
-	out, verdict := s.canon.canonical(raw)
+	out, verdict := s.scratch.canon.canonical(raw)
 	switch verdict {
 	case canonBroken:
 		s.fail(NotJSON)
@@ -99,7 +99,7 @@ func (s *Scanner) gather(v value) ([]byte, bool) {
 	if len(w) == v.end-v.start {
 		return w, true
 	}
-	raw := s.canon.raw[:0]
+	raw := s.scratch.canon.raw[:0]
 	for len(w) > 0 {
 		raw = append(raw, w...)
 		if len(raw) == v.end-v.start {
@@ -107,6 +107,6 @@ func (s *Scanner) gather(v value) ([]byte, bool) {
 		}
 		w = s.window(v.start+len(raw), v.end)
 	}
-	s.canon.raw = raw
+	s.scratch.canon.raw = raw
 	return raw, len(raw) == v.end-v.start
 }

@@ -52,10 +52,20 @@ type Source interface {
 	Body(off, limit int) []byte
 }
 
-// Scanner scans one body. It is reused by Reset; its buffers grow to the largest body seen and stay.
+// Scratch is what scanners share that never work at the same time: the working memory for tools, and what was learned
+// from bodies before. It holds at most about 5 MB, more only for tools that consist of characters to escape. The zero
+// value is ready.
+type Scratch struct {
+	canon      canon
+	expectLate bool // the last body had its tools behind the messages
+}
+
+// Scanner scans one body. It is reused by Reset; its buffers grow to the largest body seen and stay: eight bytes a block,
+// and 5 KB, plus a Scratch of its own unless it was given one to share.
 type Scanner struct {
-	hash blockhash.Builder
-	api  API
+	hash    blockhash.Builder
+	scratch *Scratch
+	api     API
 
 	// The bytes at hand: the body from winOff on. gen counts replacements, so that whoever runs over a window notices
 	// that it is gone.
@@ -70,18 +80,16 @@ type Scanner struct {
 	result   Result
 	finished bool
 
-	model, salt        field
-	stream             bool
-	maxTokens          count
-	maxCompletion      count
-	elems              int  // messages, or elements of a prompt list
-	unsupported        bool // a prompt value of a form that is not supported
-	again              bool // a key of the prompt stands twice: only careful reading is right
-	lateTools          bool // tools stand behind messages
-	toolsVerbatim      bool
-	expectLate, putOff bool // see startMessages
-
-	canon canon
+	model, salt   field
+	stream        bool
+	maxTokens     count
+	maxCompletion count
+	elems         int  // messages, or elements of a prompt list
+	unsupported   bool // a prompt value of a form that is not supported
+	again         bool // a key of the prompt stands twice: only careful reading is right
+	lateTools     bool // tools stand behind messages
+	putOff        bool // messages were skipped, see startMessages
+	toolsVerbatim bool
 }
 
 // field is a string value that is kept.
@@ -97,9 +105,15 @@ type count struct {
 	present bool
 }
 
+// Share makes s use sc, together with other scanners on the same thread. Without it s makes its own at the first Reset.
+func (s *Scanner) Share(sc *Scratch) { s.scratch = sc }
+
 // Reset prepares for a new body: blocks of blockTokens tokens, at most maxBlocks of them over all prompts of the body
 // (0 means no limit).
 func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) {
+	if s.scratch == nil {
+		s.scratch = new(Scratch)
+	}
 	s.hash.Reset(blockTokens, maxBlocks)
 	s.api = api
 	s.src, s.win, s.winOff, s.size = nil, nil, 0, 0
@@ -154,7 +168,7 @@ func (s *Scanner) complete() {
 	prompt := top[keyPrompt]
 	if s.api == Chat {
 		prompt = top[keyMessages]
-		s.expectLate = s.lateTools
+		s.scratch.expectLate = s.lateTools
 	}
 	if s.again || s.lateTools || s.putOff {
 		careful := s.again

@@ -138,8 +138,10 @@ func TestVectors(t *testing.T) {
 		want outcome
 	}{
 		{"H5", Completions, `{"model":"m","prompt":"hello world"}`, one(3, "f6615699d17cb474")},
-		{"H6", Completions, `{"model":"m","prompt":["hello world","foo bar"]}`,
-			outcome{Model: "m", Tokens: 5, IDs: []string{"f6615699d17cb474", "d4bdd50606596164"}, Starts: []int32{0, 1}}},
+		{
+			"H6", Completions, `{"model":"m","prompt":["hello world","foo bar"]}`,
+			outcome{Model: "m", Tokens: 5, IDs: []string{"f6615699d17cb474", "d4bdd50606596164"}, Starts: []int32{0, 1}},
+		},
 		{"H7", Completions, `{"model":"m","prompt":[1,2,3]}`, one(3, "b08219709bfa65f7")},
 		{"H8 nested", Completions, `{"model":"m","prompt":[[1,2],[3,4]]}`, outcome{Result: NoPrompt, Model: "m"}},
 		{"H8 empty", Completions, `{"model":"m","prompt":""}`, outcome{Result: NoPrompt, Model: "m"}},
@@ -150,10 +152,14 @@ func TestVectors(t *testing.T) {
 		{"H13", Chat, chat(`{"role":"user","content":[{"type":"text","text":"ab"},{"type":"text","text":"cd"}]}`), one(2, "e905962b3c09409f")},
 		{"H15", Chat, chat(`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"}`), one(4, "633fd2f6278ef079")},
 		{"H16", Chat, chat(`{"role":"user","content":"hello"}`), one(3, "7a45a29696c8f832")},
-		{"fields", Chat, `{"model":"\u006d","stream":true,"max_tokens":5,"max_completion_tokens":7,"cache_salt":"s\"","messages":[{"role":"user","content":"hello"}]}`,
-			outcome{Model: "m", Salt: `s"`, Stream: true, MaxTokens: 7, Tokens: 3, IDs: []string{"7a45a29696c8f832"}, Starts: []int32{0}}},
-		{"fields without a model", Chat, `{"stream":true,"max_tokens":5,"messages":[{"role":"user","content":"hello"}]}`,
-			outcome{Result: NoModel, Stream: true, MaxTokens: 5}},
+		{
+			"fields", Chat, `{"model":"\u006d","stream":true,"max_tokens":5,"max_completion_tokens":7,"cache_salt":"s\"","messages":[{"role":"user","content":"hello"}]}`,
+			outcome{Model: "m", Salt: `s"`, Stream: true, MaxTokens: 7, Tokens: 3, IDs: []string{"7a45a29696c8f832"}, Starts: []int32{0}},
+		},
+		{
+			"fields without a model", Chat, `{"stream":true,"max_tokens":5,"messages":[{"role":"user","content":"hello"}]}`,
+			outcome{Result: NoModel, Stream: true, MaxTokens: 5},
+		},
 		{"fields of a broken body", Chat, `{"model":"m","stream":true,"messages":[{]`, outcome{Result: NotJSON, Model: "m", Stream: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -144,10 +144,10 @@ func (s *Scanner) endUnit(m *machine) {
 	case high != 0:
 		s.emitRune(m, replacement)
 	}
-	switch {
-	case m.unit&^0x3ff == surrogateMin:
+	switch m.unit &^ 0x3ff {
+	case surrogateMin:
 		m.high = m.unit
-	case m.unit&^0x3ff == lowSurrogateMin:
+	case lowSurrogateMin:
 		s.emitRune(m, replacement)
 	default:
 		s.emitRune(m, m.unit)

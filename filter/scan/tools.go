@@ -4,10 +4,10 @@ import "slices"
 
 // Bounds of what the canonical form is made of. Tools beyond any of them are hashed as they stand in the body.
 const (
-	maxToolsBytes   = 1 << 20
+	maxToolsBytes   = 512 << 10
 	maxToolsDepth   = 64      // nesting, hence recursion
-	maxToolsMembers = 1 << 16 // members of the objects that are open at one time
-	maxCanonBytes   = 2 << 20 // of the canonical form; escaping can make it longer than the input
+	maxToolsMembers = 1 << 15 // members of the objects that are open at one time
+	maxCanonBytes   = 1 << 20 // of the canonical form; escaping can make it longer than the input
 )
 
 // verdict says how the canonical form came out.

@@ -71,7 +71,7 @@ func (s *Scanner) startMessages(m *machine, repeated, direct bool) bool {
 		s.again = true
 		return false
 	}
-	s.putOff = s.expectLate && m.val[keyTools].kind == kindNone
+	s.putOff = s.scratch.expectLate && m.val[keyTools].kind == kindNone
 	return !s.putOff
 }
 

@@ -58,8 +58,10 @@ func TestChainVectors(t *testing.T) {
 		ids                     []uint64
 		want                    []string
 	}{
-		{"H2 three blocks, last one short", "m", "", "ba2e567083a2b2e8", ids(1, 10, 4),
-			[]string{"ff375b446cd15b25", "d0e13dbe79e3cd40", "6c0f38e4493e1b53"}},
+		{
+			"H2 three blocks, last one short", "m", "", "ba2e567083a2b2e8", ids(1, 10, 4),
+			[]string{"ff375b446cd15b25", "d0e13dbe79e3cd40", "6c0f38e4493e1b53"},
+		},
 		{"H3 salt", "m", "salt", "d91548f60ba19b9b", ids(1, 4, 2), []string{"6b0e68c54f9ceac3", "f1433d4ff41f4429"}},
 		{"H4 text", "model", "", "e1eeca7af8e0b529", text("hello"), []string{"8ed89fdafca71579"}},
 	} {
