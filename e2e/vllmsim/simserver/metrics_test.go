@@ -111,6 +111,25 @@ func TestHistograms(t *testing.T) {
 	}
 }
 
+// TestTimesAreVirtual shows that reported times depend on the engine alone, neither on the speed nor on the machine.
+func TestTimesAreVirtual(t *testing.T) {
+	p := engine.Qwen3x32B()
+	const prompt, tokens = 10_000, 30
+	want := p.StepTime(8192, 0, 0) + p.StepTime(prompt-8192, 0, 0)
+	for i := 1; i < tokens; i++ {
+		want += p.StepTime(0, 1, prompt+i)
+	}
+	for _, speed := range []float64{20, 1e6} {
+		s := start(t, Config{Speed: speed})
+		post(t, s.URL()+pathCompletions, fmt.Sprintf(`{"prompt":"%s","max_tokens":%d}`, strings.Repeat("abcd", prompt), tokens))
+		families := parseMetrics(t, string(s.metrics()))
+		got := families["vllm:e2e_request_latency_seconds"].Metric[0].GetHistogram().GetSampleSum()
+		if got != want.Seconds() {
+			t.Errorf("at speed %v the request took %v s, want %v", speed, got, want.Seconds())
+		}
+	}
+}
+
 // TestLoadShows fills an engine that does not move and reads its gauges from the page.
 func TestLoadShows(t *testing.T) {
 	profile := engine.Qwen3x32B()

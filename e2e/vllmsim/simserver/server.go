@@ -2,6 +2,17 @@
 // faster. It is made for tests of a router: it says who served, keeps what arrived, counts what was cached, and fails on
 // request. One Server is one endpoint on one port; a process may start many, and closing one leaves nothing behind.
 //
+// Paths, all of which name the endpoint in HeaderEndpoint:
+//
+//	POST /v1/chat/completions, /v1/completions   as vLLM, streamed or not; recorded
+//	GET  /v1/models, /health, /ping, /metrics    as vLLM
+//	POST /reset_prefix_cache                     as vLLM: forgets all cached blocks
+//	GET  /sim/stats                              Stats
+//	GET  /sim/requests                           the last Records; DELETE clears them
+//	GET  /sim/faults                             Faults; POST replaces them, DELETE heals the endpoint
+//	POST /sim/reset                              Server.Reset; 409 while requests are in flight
+//	any  /sim/echo                               the Record of this very request; any other path: the same with 404
+//
 // Times in its metrics are those of the simulated engine: at speed 10 a step of 14 ms takes 1.4 ms and is reported as 14.
 // The text of an answer is made up, four bytes a token, and depends on the prompt alone.
 package simserver
