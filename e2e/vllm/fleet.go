@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// closeGrace bounds how long Close waits for the process that all servers are forked from.
-const closeGrace = 10 * time.Second
+// closeGrace bounds how long Close waits for the process that all servers are forked from. It may still be importing.
+const closeGrace = 30 * time.Second
 
 // serverEnv keeps vLLM off the network and makes it content with one thread: two servers share two cores with Envoy.
 var serverEnv = []string{
@@ -164,9 +164,13 @@ func (f *Fleet) Close(ctx context.Context) error {
 	case <-f.done:
 		return nil
 	case <-time.After(closeGrace):
-		err := f.cmd.Process.Kill()
+		errs := []error{errors.New("close fleet: the process that servers are forked from had to be killed")}
+		errs = append(errs, f.cmd.Process.Kill())
+		for _, s := range servers {
+			errs = append(errs, s.killGroup())
+		}
 		<-f.done
-		return errors.Join(errors.New("close fleet: had to kill the process that servers are forked from"), err)
+		return errors.Join(errs...)
 	}
 }
 

@@ -133,10 +133,26 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-s.done:
 		return nil
 	case <-ctx.Done():
-		killed := syscall.Kill(-s.pid, syscall.SIGKILL)
+		killed := s.killGroup()
 		<-s.done
 		return errors.Join(fmt.Errorf("stop %s: %w", s.name, ctx.Err()), killed)
 	}
+}
+
+// killGroup kills all processes of a server that has been forked and not ended.
+func (s *Server) killGroup() error {
+	select {
+	case <-s.forked:
+	default:
+		return nil
+	}
+	if s.Exited() != nil {
+		return nil
+	}
+	if err := syscall.Kill(-s.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("kill %s: %w", s.name, err)
+	}
+	return nil
 }
 
 // signal fails if the server has not been forked yet, or has ended.
