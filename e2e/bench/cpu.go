@@ -15,13 +15,22 @@ const jiffy = 10 * time.Millisecond
 
 // processCPU returns the CPU time that all threads of a process have used, from the scheduler's own nanosecond
 // accounting. The usual tick-based counters are too coarse for a round of a few hundred milliseconds.
-func processCPU(pid int) (time.Duration, error) {
+func processCPU(pid int) (time.Duration, error) { return threadsCPU(pid, "") }
+
+// threadsCPU is processCPU for the threads whose names begin with prefix.
+func threadsCPU(pid int, prefix string) (time.Duration, error) {
 	files, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
 	if err != nil || len(files) == 0 {
 		return 0, fmt.Errorf("read CPU time of process %d: no threads: %w", pid, os.ErrNotExist)
 	}
 	var sum time.Duration
 	for _, f := range files {
+		if prefix != "" {
+			name, err := os.ReadFile(filepath.Join(filepath.Dir(f), "comm"))
+			if err != nil || !bytes.HasPrefix(name, []byte(prefix)) {
+				continue
+			}
+		}
 		b, err := os.ReadFile(f)
 		if err != nil {
 			continue // a thread may end between listing and reading

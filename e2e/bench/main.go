@@ -108,6 +108,11 @@ func (b *bench) all(ctx context.Context) ([]Result, error) {
 			return nil, err
 		}
 	}
+	for _, v := range b.variants {
+		if err := b.settle(ctx, v); err != nil {
+			return nil, fmt.Errorf("%s: %w", v.name, err)
+		}
+	}
 	var results []Result
 	for _, size := range sizes {
 		for _, conns := range connections {

@@ -81,7 +81,7 @@ func startProxy(ctx context.Context, o options, policy string, endpoints []harne
 		}
 		return &proxy{
 			url:   s.URL(),
-			stats: func(ctx context.Context) (harness.Stats, error) { return s.Envoy.Stats(ctx, "zerohop") },
+			stats: func(ctx context.Context) (harness.Stats, error) { return s.Envoy.Stats(ctx, "^wasmcustom") },
 			logs:  func() { s.WriteLogs(os.Stderr) },
 			close: func() { s.Close() },
 		}, nil
