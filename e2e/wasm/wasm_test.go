@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,6 +120,36 @@ func signature(f api.FunctionDefinition) string {
 		text += " " + api.ValueTypeName(r)
 	}
 	return text
+}
+
+// TestRestricted asserts the calls that Envoy allows while the allocator runs, and while _initialize does.
+func TestRestricted(t *testing.T) {
+	var inAllocator, inInit []string
+	for _, f := range slices.Concat(proxyFuncs, wasiFuncs) {
+		if f.inAllocator {
+			inAllocator = append(inAllocator, f.name)
+		}
+		if f.inInit && strings.HasPrefix(f.name, "proxy_") {
+			inInit = append(inInit, f.name)
+		}
+		v := &VM{allocating: true}
+		if refused := panics(func() { v.mayCall(f.name, f.inInit, f.inAllocator) }); refused == f.inAllocator {
+			t.Errorf("%s while the allocator runs: refused %v", f.name, refused)
+		}
+	}
+	slices.Sort(inAllocator)
+	if d := cmp.Diff([]string{"clock_time_get", "fd_write", "poll_oneoff", "proxy_log"}, inAllocator); d != "" {
+		t.Errorf("calls allowed while the allocator runs (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"proxy_log"}, inInit); d != "" {
+		t.Errorf("proxy calls allowed in _initialize (-want +got):\n%s", d)
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
 }
 
 func TestLifecycle(t *testing.T) {

@@ -235,3 +235,26 @@ func endpointLeaves(t *testing.T, s Subject) {
 		}
 	})
 }
+
+// tooManyEndpoints takes a plan and a snapshot that are larger than the largest read of a body, and more endpoints than
+// the bound.
+func tooManyEndpoints(t *testing.T, s Subject) {
+	w := single(t, s, 1500)
+	k := w.worker()
+	r := Chat(ChatBody(short))
+	w.do(k, &r, hosttest.ToEndpoint)
+	var all []int
+	for i := range 2000 {
+		all = append(all, i+1)
+	}
+	w.Agent = &hosttest.Agent{Version: 1, Blob: Snapshot(1, all...)}
+	w.Run(time.Second)
+	w.do(k, &r, hosttest.ToEndpoint)
+	w.Run(200 * time.Millisecond)
+	w.wantMetric("zerohop_snapshots_total", 1)
+	w.wantMetric("zerohop_endpoints", int64(w.plan.Bounds.Endpoints))
+	if w.Metric("zerohop_overflow_endpoints_total").Value == 0 {
+		t.Error("the endpoints beyond the bound were not counted")
+	}
+	w.check()
+}

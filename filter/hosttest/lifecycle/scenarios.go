@@ -21,6 +21,8 @@ var scenarios = []scenario{
 	{"body over the limit", bodyOverLimit},
 	{"many streams at once", manyStreams},
 
+	{"same prompt, same endpoint", samePrompt},
+	{"other prompt, other chain", otherPrompt},
 	{"no endpoint, FailClose", noEndpointFailClose},
 	{"no endpoint, FailOpen", noEndpointFailOpen},
 	{"all endpoints draining", allDraining},
@@ -45,6 +47,7 @@ var scenarios = []scenario{
 	{"broken snapshot in shared data", brokenInSharedData},
 	{"snapshot adopted by the other worker", adoptedByOther},
 	{"endpoint leaves under a request", endpointLeaves},
+	{"more endpoints than configured", tooManyEndpoints},
 }
 
 // Run runs the whole table against a subject.

@@ -117,7 +117,18 @@ func (r *row) run(t *testing.T, s Subject, mode string) {
 		w.Advance(1e12) // past every cool-down
 	}
 	w.check()
+	w.wantMetric("zerohop_picks_total", 2)
+	for _, reason := range reasons {
+		want := int64(0)
+		if reason == r.reason {
+			want = 2
+		}
+		w.wantMetric("zerohop_fallback_"+reason+"_total", want)
+	}
 }
+
+// reasons are the reasons that have a counter of their own.
+var reasons = []string{"no_body", "unknown_path", "not_json", "truncated", "too_deep", "no_prompt", "no_model", "field_too_big"}
 
 func (r *row) checkActions(t *testing.T, res *hosttest.Result) {
 	t.Helper()
