@@ -31,6 +31,7 @@ type VM struct {
 
 	scanners     []*scan.Scanner
 	freeScanners []int32
+	scratch      scan.Scratch // memory of the scanners for tool definitions
 
 	plan   *plan.Plan
 	sched  *sched.Scheduler

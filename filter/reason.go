@@ -15,6 +15,7 @@ const (
 	reasonNoPrompt                   // scan.NoPrompt
 	reasonNoModel                    // scan.NoModel
 	reasonFieldTooBig                // scan.FieldTooBig
+	reasonUnreadable                 // scan.Unreadable
 	reasonScannersBusy               // too many bodies are being scanned
 	reasonAllCooling                 // every endpoint is cooled down or draining; the least bad one was taken
 	reasonNoEndpoints                // there is no endpoint
@@ -33,6 +34,7 @@ var reasonNames = [reasons]string{
 	reasonNoPrompt:     "no_prompt",
 	reasonNoModel:      "no_model",
 	reasonFieldTooBig:  "field_too_big",
+	reasonUnreadable:   "unreadable",
 	reasonScannersBusy: "scanners_busy",
 	reasonAllCooling:   "all_cooling",
 	reasonNoEndpoints:  "no_endpoints",
@@ -48,4 +50,5 @@ var scanReasons = [...]reason{
 	scan.NoPrompt:    reasonNoPrompt,
 	scan.NoModel:     reasonNoModel,
 	scan.FieldTooBig: reasonFieldTooBig,
+	scan.Unreadable:  reasonUnreadable,
 }

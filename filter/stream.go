@@ -82,7 +82,9 @@ func (v *VM) acquireScanner(s *stream) bool {
 		if len(v.scanners) >= maxScanners {
 			return false
 		}
-		v.scanners = append(v.scanners, new(scan.Scanner))
+		sc := new(scan.Scanner)
+		sc.Share(&v.scratch)
+		v.scanners = append(v.scanners, sc)
 		v.freeScanners = append(v.freeScanners, int32(len(v.scanners)-1))
 		n = 1
 	}
