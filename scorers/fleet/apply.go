@@ -50,13 +50,13 @@ func apply[S source](t *Table, src S, recvAt, now uint64) Change {
 		t.order = append(t.order, -1)
 	}
 	t.order = t.order[:n]
-	var e snapshot.Endpoint
+	e := &t.scratch
 	known := 0
 	for i := range n {
-		src.Endpoint(i, &e)
+		src.Endpoint(i, e)
 		if t.locate(i, e.ID) {
 			known++
-			c.Capacity = t.update(t.order[i], &e, recvAt) || c.Capacity
+			c.Capacity = t.update(t.order[i], e, recvAt) || c.Capacity
 		}
 	}
 	if known < len(t.live) {
@@ -71,6 +71,7 @@ func apply[S source](t *Table, src S, recvAt, now uint64) Change {
 		c.Capacity = true
 		rewrite(t, src)
 	}
+	t.scratch = snapshot.Endpoint{}
 	t.recount()
 	t.Refresh(now)
 	return c
@@ -115,13 +116,13 @@ func (t *Table) removeOthers(removed []int32) []int32 {
 
 // add gives slots to the endpoints that have none, up to the limit. It reports whether there were any.
 func add[S source](t *Table, src S, recvAt uint64) bool {
-	var e snapshot.Endpoint
+	e := &t.scratch
 	added := false
 	for i, s := range t.order {
 		if s >= 0 {
 			continue
 		}
-		src.Endpoint(i, &e)
+		src.Endpoint(i, e)
 		if s, ok := t.byID[e.ID]; ok { // a plan that lists an endpoint twice
 			t.order[i] = s
 			continue
@@ -139,7 +140,7 @@ func add[S source](t *Table, src S, recvAt uint64) bool {
 		t.view.ID[s] = e.ID
 		t.byID[e.ID] = s
 		t.live = append(t.live, s)
-		t.update(s, &e, recvAt)
+		t.update(s, e, recvAt)
 		added = true
 	}
 	return added
@@ -175,13 +176,13 @@ func (t *Table) update(s int32, e *snapshot.Endpoint, recvAt uint64) bool {
 
 // rewrite copies names and addresses of all endpoints into the arena.
 func rewrite[S source](t *Table, src S) {
-	var e snapshot.Endpoint
+	e := &t.scratch
 	t.arena = t.arena[:0]
 	for i, s := range t.order {
 		if s < 0 {
 			continue
 		}
-		src.Endpoint(i, &e)
+		src.Endpoint(i, e)
 		t.text[s] = text{uint32(len(t.arena)), uint32(len(e.Name)), uint32(len(e.Address))}
 		t.arena = append(append(t.arena, e.Name...), e.Address...)
 	}

@@ -47,6 +47,7 @@ func (t *Table) FirstByte(slot int32, gen uint32, tokens int32, serial uint32) {
 func (t *Table) End(slot int32, gen uint32) {
 	if t.Valid(slot, gen) {
 		t.view.InFlight[slot]--
+		t.setWaiting(slot)
 	}
 }
 
@@ -74,13 +75,12 @@ func (t *Table) recount() {
 }
 
 // setWaiting computes the effective number of waiting requests. With fresh metrics it is what was scraped plus a share for
-// each own pick since. An endpoint that takes requests and answers none shows by its pending ones, whatever it reports.
-// Without metrics the pending requests are all that is known.
+// each own pick since; an endpoint that takes requests and answers none shows by its pending ones, whatever it reports.
+// Without metrics what this worker has sent is all that is known.
 func (t *Table) setWaiting(s int32) {
-	own := PickShare * float64(t.pending[s])
-	if !t.view.Fresh[s] {
-		t.view.Waiting[s] = own
-		return
+	waiting := PickShare * float64(t.pending[s])
+	if t.view.Fresh[s] {
+		waiting = max(waiting, t.scraped[s]+PickShare*float64(t.since[s]))
 	}
-	t.view.Waiting[s] = max(t.scraped[s]+PickShare*float64(t.since[s]), own)
+	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-t.pending[s])
 }
