@@ -62,6 +62,50 @@ func TestContextTable(t *testing.T) {
 	}
 }
 
+// TestStreamKey asserts that a key leads to its stream only while that stream lasts, and only in its VM.
+func TestStreamKey(t *testing.T) {
+	v := New(newWarmHost())
+	first := v.newStream(7)
+	key := append([]byte{}, v.streamKey(first)...)
+	if got := v.findStream(key); got != first {
+		t.Errorf("findStream = %d, want %d", got, first)
+	}
+	v.endStream(first)
+	if got := v.findStream(key); got != attemptUnknown {
+		t.Errorf("findStream of an ended stream = %d", got)
+	}
+	second := v.newStream(9)
+	if second != first {
+		t.Fatalf("record %d, want %d to be used again", second, first)
+	}
+	if got := v.findStream(key); got != attemptUnknown {
+		t.Errorf("findStream of an ended stream whose record is used again = %d", got)
+	}
+	key = append(key[:0], v.streamKey(second)...)
+	v.epoch++
+	if got := v.findStream(key); got != attemptUnknown {
+		t.Errorf("findStream of another VM's stream = %d", got)
+	}
+}
+
+// TestStaleContext asserts that a context that outlives its stream leads nowhere, also when the record is used again.
+func TestStaleContext(t *testing.T) {
+	v := New(newWarmHost())
+	ref := v.newStream(7)
+	v.contexts.put(8, attemptRef(ref), v.streams[ref].serial)
+	if s, got, attempt := v.lookup(8); s == nil || got != ref || !attempt {
+		t.Errorf("lookup = %v, %d, %v", s, got, attempt)
+	}
+	v.endStream(ref)
+	if s, _, _ := v.lookup(8); s != nil {
+		t.Error("lookup found an ended stream")
+	}
+	v.newStream(9)
+	if s, _, _ := v.lookup(8); s != nil {
+		t.Error("lookup found the stream that has the record now")
+	}
+}
+
 func TestAPIOf(t *testing.T) {
 	tests := []struct {
 		name, path string

@@ -62,7 +62,10 @@ func (s *Stream) tryAll() {
 		if n <= 1 && !s.reached(at) {
 			return
 		}
-		if reply := s.reply(addr, n); !reply.Fail {
+		reply := s.reply(addr, n)
+		if reply.Retry && n < s.w.Retries {
+			s.hideResponse(reply)
+		} else if !reply.Fail {
 			s.respond(reply, s.attempt != 0)
 			return
 		}
@@ -108,6 +111,14 @@ func (s *Stream) reply(addr string, attempt int) Reply {
 		return Reply{Chunks: 1}
 	}
 	return s.req.Reply(addr, attempt)
+}
+
+// hideResponse shows response headers to the attempt filter only; the router drops the response.
+func (s *Stream) hideResponse(r Reply) {
+	s.startResponse(r.Status)
+	if s.w.enter(s.attempt, s) != nil && s.w.mod.ResponseHeaders(s.attempt, r.Chunks == 0) != filter.Continue {
+		s.w.p.Fault("the response was paused at the attempt")
+	}
 }
 
 // respond passes a response through the attempt filter, if it has an attempt, and the downstream filter.

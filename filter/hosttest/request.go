@@ -33,6 +33,8 @@ type Reply struct {
 	Fail bool
 	// Status is the response status; 0 means 200.
 	Status int
+	// Retry says that the route retries this status. The client then sees nothing of the response.
+	Retry bool
 	// Chunks is the number of body chunks; 0 ends the stream with the headers.
 	Chunks int
 	// Cut resets the connection after that many chunks, if it is not 0.

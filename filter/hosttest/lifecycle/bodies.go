@@ -81,3 +81,14 @@ func dead(r hosttest.Request, n int) hosttest.Request {
 	}
 	return r
 }
+
+// unavailable makes the first n endpoints that are tried answer 503, which the route retries.
+func unavailable(r hosttest.Request, n int) hosttest.Request {
+	r.Reply = func(_ string, attempt int) hosttest.Reply {
+		if attempt < n {
+			return hosttest.Reply{Status: 503, Retry: true, Chunks: 1}
+		}
+		return hosttest.Reply{Chunks: 3}
+	}
+	return r
+}

@@ -71,6 +71,29 @@ func allDead(t *testing.T, s Subject) {
 	})
 }
 
+// unavailableThenDead asserts that a refused attempt counts against its endpoint although the attempt before had an answer.
+func unavailableThenDead(t *testing.T, s Subject) {
+	eachMode(t, s, 3, func(w *world) {
+		k := w.worker()
+		k.Retries = 1
+		r := Chat(ChatBody(short))
+		r.Reply = func(_ string, attempt int) hosttest.Reply {
+			return hosttest.Reply{Status: 503, Retry: attempt == 0, Fail: attempt == 1}
+		}
+		res := w.do(k, &r, hosttest.ToEndpoint)
+		if len(res.Hosts) != 2 || res.Status != 503 {
+			w.t.Fatalf("attempts at %v, status %d", res.Hosts, res.Status)
+		}
+		refused := res.Hosts[1]
+		for range 10 {
+			good := Chat(ChatBody(short))
+			if res = w.do(k, &good, hosttest.ToEndpoint); res.Hosts[0] == refused {
+				w.t.Errorf("sent to %s right after it refused a connection", refused)
+			}
+		}
+	})
+}
+
 func responseCut(t *testing.T, s Subject) {
 	eachMode(t, s, 2, func(w *world) {
 		k := w.worker()

@@ -55,6 +55,31 @@ func rebuiltBeforeAttempt(t *testing.T, s Subject) {
 	})
 }
 
+// rebuiltAndReused rebuilds the VM before an attempt, and gives the new VM a request that has the same place in it as the
+// old one had: the attempt must not be taken for the new request's.
+func rebuiltAndReused(t *testing.T, s Subject) {
+	eachMode(t, s, 4, func(w *world) {
+		k := w.worker()
+		fresh := Chat(ChatBody(long))
+		var other *hosttest.Stream
+		r := dead(Chat(ChatBody(short)), 2)
+		r.At, r.Do = hosttest.GotRequest, func() {
+			k.Rebuild()
+			other = k.Open(&fresh)
+			other.Receive()
+		}
+		res := w.do(k, &r, hosttest.ToEndpoint)
+		if len(res.Hosts) != 3 || res.Hosts[2] != res.Hosts[0] {
+			w.t.Errorf("attempts at %v; want the same endpoint each time, since nobody knows the stream", res.Hosts)
+		}
+		other.Forward()
+		res = other.Close()
+		if n := hosttest.Pick(string(res.Pick), "attempts"); n != "1" || len(res.Hosts) != 1 {
+			w.t.Errorf("pick %q, attempts at %v; want one attempt", res.Pick, res.Hosts)
+		}
+	})
+}
+
 func rebuiltMidBody(t *testing.T, s Subject) {
 	eachMode(t, s, 4, func(w *world) {
 		k := w.worker()

@@ -16,6 +16,7 @@ var scenarios = []scenario{
 	{"client reset at every stage", resetAtEveryStage},
 	{"downstream deleted first", downstreamFirst},
 	{"all endpoints dead", allDead},
+	{"503, then dead", unavailableThenDead},
 	{"response cut short", responseCut},
 	{"no attempt filter", noAttemptFilter},
 	{"body over the limit", bodyOverLimit},
@@ -29,6 +30,7 @@ var scenarios = []scenario{
 
 	{"attempt of an unknown stream", unknownStream},
 	{"vm rebuilt between request and attempt", rebuiltBeforeAttempt},
+	{"vm rebuilt and in use again", rebuiltAndReused},
 	{"vm rebuilt while the body arrives", rebuiltMidBody},
 
 	{"canary writes nothing", canaryWritesNothing},

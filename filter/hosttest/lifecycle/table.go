@@ -84,6 +84,7 @@ var rows = []row{
 	{"first dead", dead(Chat(ChatBody(short)), 1), hold, none, goOn, none, "scored", 2},
 	{"two dead", dead(Chat(ChatBody(short)), 2), hold, none, goOn, none, "scored", 3},
 	{"three dead, no body", dead(Models(), 3), goOn, none, none, none, "unknown_path", 4},
+	{"first answers 503", unavailable(Chat(ChatBody(short)), 1), hold, none, goOn, none, "scored", 2},
 	{"our headers, first dead", dead(Forged(Chat(ChatBody(short))), 1), hold, none, goOn, none, "scored", 2},
 }
 
