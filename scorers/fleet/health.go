@@ -21,7 +21,7 @@ type health struct {
 // when an endpoint died, one counts.
 func (t *Table) Fail(now uint64, slot int32, startedAt uint64) {
 	h := &t.health[slot]
-	if h.level > 0 && startedAt <= h.failedAt {
+	if h.level > 0 && startedAt < h.failedAt {
 		return
 	}
 	was := t.impairedSlot(slot)
@@ -38,7 +38,7 @@ func (t *Table) Fail(now uint64, slot int32, startedAt uint64) {
 // Answer says that slot answered a request sent at startedAt with this HTTP status.
 func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
 	h := &t.health[slot]
-	if h.level > 0 && startedAt <= h.failedAt {
+	if h.level > 0 && startedAt < h.failedAt {
 		return // says nothing about the time since
 	}
 	if status >= 500 {

@@ -1,0 +1,149 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/registry"
+)
+
+// drawCycle draws a fleet and a request.
+func drawCycle(t *rapid.T) (*scorers.Cycle, []int32) {
+	n := rapid.IntRange(1, 12).Draw(t, "endpoints")
+	e := &scorers.Endpoints{}
+	c := &scorers.Cycle{Endpoints: e}
+	c.Request.TotalBlocks = rapid.IntRange(0, 40).Draw(t, "total")
+	c.Request.BlockTokens = 64
+	rand := scorers.NewRand(rapid.Uint64().Draw(t, "seed"))
+	c.Rand = &rand
+	cand := make([]int32, n)
+	for i := range n {
+		cand[i] = int32(i)
+		e.ID = append(e.ID, uint64(i+1))
+		e.Waiting = append(e.Waiting, float64(rapid.IntRange(0, 40).Draw(t, "waiting"))/4)
+		e.Running = append(e.Running, float64(rapid.IntRange(0, 40).Draw(t, "running")))
+		e.KVUsage = append(e.KVUsage, float64(rapid.IntRange(0, 110).Draw(t, "kv"))/100)
+		e.Fresh = append(e.Fresh, rapid.Bool().Draw(t, "fresh"))
+		e.InFlight = append(e.InFlight, int32(rapid.IntRange(0, 9).Draw(t, "in flight")))
+		e.InFlightTokens = append(e.InFlightTokens, int64(rapid.IntRange(0, 9999).Draw(t, "tokens")))
+		c.Request.Match = append(c.Request.Match, int32(rapid.IntRange(0, c.Request.TotalBlocks).Draw(t, "match")))
+	}
+	return c, cand
+}
+
+// eachScorer calls f with every registered scorer, with its defaults.
+func eachScorer(t *testing.T, f func(t *testing.T, s scorers.Scorer)) {
+	for _, spec := range registry.Specs() {
+		if spec.Kinds&scorers.KindScorer == 0 {
+			continue
+		}
+		plugin, err := spec.New(spec.Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(spec.Type, func(t *testing.T) { f(t, plugin.(scorers.Scorer)) })
+	}
+}
+
+func TestScoresAreInRange(t *testing.T) {
+	eachScorer(t, func(t *testing.T, s scorers.Scorer) {
+		rapid.Check(t, func(t *rapid.T) {
+			c, cand := drawCycle(t)
+			out := make([]float64, len(cand))
+			s.Score(c, cand, out)
+			for i, v := range out {
+				if !(v >= 0 && v <= 1) {
+					t.Fatalf("score %v of candidate %d", v, i)
+				}
+			}
+		})
+	})
+}
+
+func TestScoresDoNotDependOnOrder(t *testing.T) {
+	eachScorer(t, func(t *testing.T, s scorers.Scorer) {
+		rapid.Check(t, func(t *rapid.T) {
+			c, cand := drawCycle(t)
+			out := make([]float64, len(cand))
+			s.Score(c, cand, out)
+			other := rapid.Permutation(cand).Draw(t, "order")
+			got := make([]float64, len(cand))
+			s.Score(c, other, got)
+			for i, slot := range other {
+				if got[i] != out[slot] {
+					t.Fatalf("endpoint %d scores %v in order %v, and %v in order", slot, got[i], other, out[slot])
+				}
+			}
+		})
+	})
+}
+
+// TestMoreLoadNeverScoresHigher raises the load of one endpoint and looks at its score among the same others.
+func TestMoreLoadNeverScoresHigher(t *testing.T) {
+	eachScorer(t, func(t *testing.T, s scorers.Scorer) {
+		rapid.Check(t, func(t *rapid.T) {
+			c, cand := drawCycle(t)
+			out := make([]float64, len(cand))
+			s.Score(c, cand, out)
+			i := rapid.IntRange(0, len(cand)-1).Draw(t, "endpoint")
+			before := out[i]
+			e := c.Endpoints
+			e.Waiting[i] += float64(rapid.IntRange(0, 20).Draw(t, "more waiting")) / 4
+			e.Running[i] += float64(rapid.IntRange(0, 20).Draw(t, "more running"))
+			e.KVUsage[i] = min(1.1, e.KVUsage[i]+float64(rapid.IntRange(0, 50).Draw(t, "more kv"))/100)
+			e.InFlight[i] += int32(rapid.IntRange(0, 9).Draw(t, "more in flight"))
+			e.InFlightTokens[i] += int64(rapid.IntRange(0, 9999).Draw(t, "more tokens"))
+			s.Score(c, cand, out)
+			if out[i] > before+1e-12 {
+				t.Fatalf("score rose from %v to %v with the load", before, out[i])
+			}
+		})
+	})
+}
+
+// hostile is a scorer that breaks the contract.
+type hostile []float64
+
+func (h hostile) Score(_ *scorers.Cycle, _ []int32, out []float64) { copy(out, h) }
+
+func TestBrokenScoresAreClamped(t *testing.T) {
+	s := newScheduler(t, testPlan(4))
+	pr := &profile{scorers: []weighted{{hostile{math.NaN(), 1.5, -0.5, 0.5}, 2}, {hostile{1, 0, math.Inf(1), 0}, 1}}}
+	total := make([]float64, 4)
+	s.sum(pr, []int32{0, 1, 2, 3}, total)
+	if want := []float64{1, 2, 1, 1}; !slices.Equal(total, want) {
+		t.Errorf("totals %v, want %v", total, want)
+	}
+	if got := s.Stats(1).Clamped; got != 4 {
+		t.Errorf("clamped %d, want 4", got)
+	}
+}
+
+// TestTotalsMatchRanking checks that the ranked list is ordered by total whatever the picker left.
+func TestTotalsMatchRanking(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		total := rapid.SliceOfN(rapid.Float64Range(-5, 5), 1, 30).Draw(t, "totals")
+		cand := make([]int32, len(total))
+		for i := range cand {
+			cand[i] = int32(i)
+		}
+		before := slices.Clone(total)
+		n := follow(cand, total, 0)
+		sorted := slices.Clone(before)
+		slices.SortFunc(sorted, func(a, b float64) int {
+			if a > b {
+				return -1
+			}
+			return 1
+		})
+		for i := range n {
+			if before[cand[i]] != sorted[i] || total[i] != sorted[i] {
+				t.Fatalf("place %d has %v, want %v", i, total[i], sorted[i])
+			}
+		}
+	})
+}
