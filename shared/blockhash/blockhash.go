@@ -8,7 +8,7 @@
 package blockhash
 
 import (
-	"encoding/binary"
+	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -32,10 +32,25 @@ func Seed(model, salt []byte) uint64 {
 	return d.Sum64()
 }
 
-// Chain returns the chain hash that follows prev when a block with this id is added.
+// Chain returns the chain hash that follows prev when a block with this id is added. It is XXH64 of 16 bytes written out:
+// without the buffer and the branches of the general function a link costs about half in V8 (BenchmarkChain).
 func Chain(prev, id uint64) uint64 {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:8], id)
-	binary.LittleEndian.PutUint64(b[8:], prev)
-	return xxhash.Sum64(b[:])
+	h := uint64(prime5 + 16)
+	h = bits.RotateLeft64(h^lane(id), 27)*prime1 + prime4
+	h = bits.RotateLeft64(h^lane(prev), 27)*prime1 + prime4
+	h = (h ^ h>>33) * prime2
+	h = (h ^ h>>29) * prime3
+	return h ^ h>>32
 }
+
+// lane is XXH64's round from a zero accumulator.
+func lane(v uint64) uint64 { return bits.RotateLeft64(v*prime2, 31) * prime1 }
+
+// The primes of XXH64.
+const (
+	prime1 = 11400714785074694791
+	prime2 = 14029467366897019727
+	prime3 = 1609587929392839161
+	prime4 = 9650029242287828579
+	prime5 = 2870177450012600261
+)

@@ -1,0 +1,56 @@
+package filter
+
+import (
+	"testing"
+
+	"github.com/zerohop/zerohop/filter/pairs"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// BenchmarkCallbacks is the work of the filter's own code for one request without retry, host calls excluded: scan, chain,
+// schedule, accounting.
+func BenchmarkCallbacks(b *testing.B) {
+	for _, bc := range []struct {
+		name string
+		size int
+	}{{"0.6KB", 600}, {"6KB", 6_000}, {"60KB", 60_000}, {"400KB", 400_000}} {
+		b.Run(bc.name, func(b *testing.B) {
+			h := newWarmHost()
+			v := New(h)
+			v.warmed = true
+			v.CreateContext(1, 0)
+			v.CreateContext(2, 0)
+			h.root = names.RootAttempt
+			v.Configure(2, 0)
+			h.root = names.RootDownstream
+			h.configure(plan.DestinationHeader)
+			if !v.Configure(1, len(h.config)) {
+				b.Fatal("plan refused")
+			}
+			h.body = []byte(`{"model":"m","messages":[{"role":"user","content":"`)
+			for len(h.body) < bc.size-50 {
+				h.body = append(h.body, "The quick brown fox jumps over the lazy dog and runs away.\\n "...)
+			}
+			h.body = append(h.body, `"}],"stream":true}`...)
+			h.headers = pairs.Append(nil, ":method", "POST", ":path", "/v1/chat/completions", "content-type", "application/json",
+				":authority", "localhost", "user-agent", "bench", "content-length", "600", "accept", "*/*", "x-request-id", "1")
+			id := uint32(10)
+			b.SetBytes(int64(len(h.body)))
+			for b.Loop() {
+				id += 2
+				v.CreateContext(id, 1)
+				v.RequestHeaders(id, false)
+				v.RequestBody(id, len(h.body), true)
+				v.CreateContext(id+1, 2)
+				v.RequestHeaders(id+1, false)
+				v.ResponseHeaders(id+1, false)
+				v.ResponseHeaders(id, false)
+				v.ResponseBody(id + 1)
+				v.ResponseBody(id)
+				v.DeleteContext(id + 1)
+				v.DeleteContext(id)
+			}
+		})
+	}
+}
