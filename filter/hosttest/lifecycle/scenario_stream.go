@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/shared/names"
@@ -84,12 +85,32 @@ func unavailableThenDead(t *testing.T, s Subject) {
 		if len(res.Hosts) != 2 || res.Status != 503 {
 			w.t.Fatalf("attempts at %v, status %d", res.Hosts, res.Status)
 		}
-		refused := res.Hosts[1]
-		for range 10 {
-			good := Chat(ChatBody(short))
-			if res = w.do(k, &good, hosttest.ToEndpoint); res.Hosts[0] == refused {
-				w.t.Errorf("sent to %s right after it refused a connection", refused)
+		w.Run(200 * time.Millisecond)
+		w.wantMetric("zerohop_cooldowns_total", 1)
+	})
+}
+
+// alwaysUnavailable asserts that answers which only the attempt filter sees count: three 503 in a row cool an endpoint down.
+func alwaysUnavailable(t *testing.T, s Subject) {
+	eachMode(t, s, 3, func(w *world) {
+		k := w.worker()
+		asked := 0
+		reply := func(addr string, _ int) hosttest.Reply {
+			if addr != Address(1) {
+				return hosttest.Reply{Chunks: 1}
 			}
+			asked++
+			return hosttest.Reply{Status: 503, Retry: true}
+		}
+		for i := range 30 {
+			r := Chat(ChatBody(Text(string(rune('a'+i)), 600)))
+			r.Reply = reply
+			if res := w.do(k, &r, hosttest.ToEndpoint); res.Status != 200 {
+				w.t.Errorf("status %d", res.Status)
+			}
+		}
+		if asked != 3 {
+			w.t.Errorf("asked %d times, want 3", asked)
 		}
 	})
 }

@@ -17,6 +17,7 @@ var scenarios = []scenario{
 	{"downstream deleted first", downstreamFirst},
 	{"all endpoints dead", allDead},
 	{"503, then dead", unavailableThenDead},
+	{"always 503", alwaysUnavailable},
 	{"response cut short", responseCut},
 	{"no attempt filter", noAttemptFilter},
 	{"body over the limit", bodyOverLimit},
