@@ -34,7 +34,12 @@ func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	lo := waiting[cand[0]]
 	hi := lo
 	for _, s := range cand[1:] {
-		lo, hi = min(lo, waiting[s]), max(hi, waiting[s])
+		switch w := waiting[s]; { // cheaper than min and max, which look for NaN
+		case w < lo:
+			lo = w
+		case w > hi:
+			hi = w
+		}
 	}
 	spread := max(hi-lo, minSpread)
 	for i, s := range cand {

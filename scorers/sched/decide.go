@@ -166,19 +166,27 @@ func clamp(v float64) float64 {
 	return 0
 }
 
-// follow moves the best of what the picker left behind its picks, up to MaxRanked in all, for later attempts. It returns
-// the length of the ranked list. Few are moved, so a pass over the rest for each beats sorting.
+// follow moves the best of what the picker left behind its picks, sorted, up to MaxRanked in all, for later attempts. It
+// returns the length of the ranked list. Most candidates lose against the last place and cost one comparison.
 func follow(cand []int32, total []float64, picked int) int {
 	n := min(len(cand), MaxRanked)
-	for i := picked; i < n; i++ {
-		best := i
-		for j := i + 1; j < len(cand); j++ {
-			if total[j] > total[best] {
-				best = j
+	if picked >= n {
+		return n
+	}
+	for i := picked + 1; i < len(cand); i++ {
+		end := min(i, n) // places taken
+		c, v := cand[i], total[i]
+		if end == n {
+			if v <= total[n-1] {
+				continue
 			}
+			cand[i], total[i] = cand[n-1], total[n-1]
+			end--
 		}
-		cand[i], cand[best] = cand[best], cand[i]
-		total[i], total[best] = total[best], total[i]
+		for ; end > picked && total[end-1] < v; end-- {
+			cand[end], total[end] = cand[end-1], total[end-1]
+		}
+		cand[end], total[end] = c, v
 	}
 	return n
 }
