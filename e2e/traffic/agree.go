@@ -47,13 +47,14 @@ func (b *Bed) logged(t *testing.T) map[string]float64 {
 			t.Error(err)
 			continue
 		}
-		if p.Endpoint != "-" {
-			sum["zerohop_picks_total"]++
-			sum["zerohop_retries_total"] += float64(p.Attempts - 1)
-		}
 		if p.Reason != "scored" {
 			sum["zerohop_fallback_"+p.Reason+"_total"]++
 		}
+		if p.Endpoint == "-" {
+			continue
+		}
+		sum["zerohop_picks_total"]++
+		sum["zerohop_retries_total"] += float64(p.Attempts - 1)
 		if p.Matched > 0 {
 			sum["zerohop_prefix_hits_total"]++
 		}

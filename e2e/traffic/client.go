@@ -65,7 +65,13 @@ func (b *Bed) Do(t *testing.T, r Request) *Response {
 // Try is Do for requests that may fail.
 func (b *Bed) Try(t *testing.T, r Request) (*Response, error) {
 	t.Helper()
-	resp, id, err := b.open(t, r)
+	return b.TryAs(t, NewID(), r)
+}
+
+// TryAs is Try under an id that the caller got from NewID, so that a request that fails can be looked up.
+func (b *Bed) TryAs(t *testing.T, id string, r Request) (*Response, error) {
+	t.Helper()
+	resp, err := b.client(r.HTTP2).Do(b.request(t, r, id))
 	if err != nil {
 		return nil, err
 	}
@@ -82,19 +88,13 @@ func (b *Bed) Try(t *testing.T, r Request) (*Response, error) {
 // the test.
 func (b *Bed) Open(t *testing.T, r Request) (resp *http.Response, id string) {
 	t.Helper()
-	resp, id, err := b.open(t, r)
+	id = NewID()
+	resp, err := b.client(r.HTTP2).Do(b.request(t, r, id))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp, id
-}
-
-func (b *Bed) open(t *testing.T, r Request) (*http.Response, string, error) {
-	t.Helper()
-	id := NewID()
-	resp, err := b.client(r.HTTP2).Do(b.request(t, r, id))
-	return resp, id, err
 }
 
 func (b *Bed) client(http2 bool) *client {
