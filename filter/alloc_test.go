@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -18,10 +18,10 @@ func TestNoAllocations(t *testing.T) {
 			p.Agent = &hosttest.Agent{}
 			w := p.AddWorker(hosttest.NewNative)
 			w.Mode = mode
-			if !w.LoadBoth(plan.Append(nil, lifecycle.Plan(mode, 8))) {
+			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 8))) {
 				t.Fatalf("plan refused: %v", p.Logs)
 			}
-			mix := lifecycle.Mix(1)
+			mix := lifecycletest.Mix(1)
 			run := func() {
 				for i := range mix {
 					w.Do(&mix[i])
@@ -48,10 +48,10 @@ func BenchmarkRequest(b *testing.B) {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			p := hosttest.NewProcess()
 			w := p.AddWorker(hosttest.NewNative)
-			if !w.LoadBoth(plan.Append(nil, lifecycle.Plan(plan.DestinationHeader, 16))) {
+			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(plan.DestinationHeader, 16))) {
 				b.Fatalf("plan refused: %v", p.Logs)
 			}
-			r := lifecycle.Chat(lifecycle.ChatBody(lifecycle.Text("bench", size)))
+			r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("bench", size)))
 			r.Chunk = 32 << 10
 			b.SetBytes(int64(size))
 			b.ReportAllocs()

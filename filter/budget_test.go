@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -36,10 +36,10 @@ func TestHostCalls(t *testing.T) {
 			p := hosttest.NewProcess()
 			w := p.AddWorker(hosttest.NewNative)
 			w.Mode = tt.mode
-			if !w.LoadBoth(plan.Append(nil, lifecycle.Plan(tt.mode, 4))) {
+			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(tt.mode, 4))) {
 				t.Fatalf("plan refused: %v", p.Logs)
 			}
-			r := lifecycle.Chat(lifecycle.ChatBody(lifecycle.Text("budget", 4000)))
+			r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("budget", 4000)))
 			r.Reply = func(string, int) hosttest.Reply { return hosttest.Reply{Chunks: 2} }
 			for i := range 3 { // the first request makes no other calls than the later ones
 				got := map[string]int{}

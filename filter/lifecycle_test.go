@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 )
 
 func TestLifecycle(t *testing.T) {
-	lifecycle.Run(t, lifecycle.Subject{New: hosttest.NewNative, Leftovers: leftovers})
+	lifecycletest.Run(t, lifecycletest.Subject{New: hosttest.NewNative, Leftovers: leftovers})
 }
 
 // leftovers says what a VM without open requests still holds for one.

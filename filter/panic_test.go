@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -28,7 +28,7 @@ func TestPanicAnywhere(t *testing.T) {
 }
 
 func panicRequests() map[string]hosttest.Request {
-	chat := lifecycle.Chat(lifecycle.ChatBody(lifecycle.Text("panic", 4000)))
+	chat := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("panic", 4000)))
 	chat.Chunk = 1500
 	retried := chat
 	retried.Trailers = hosttest.Pairs("x-checksum", "1")
@@ -38,10 +38,10 @@ func panicRequests() map[string]hosttest.Request {
 	return map[string]hosttest.Request{
 		"chat":              chat,
 		"retry":             retried,
-		"no body":           lifecycle.Models(),
-		"our headers":       lifecycle.Forged(chat),
-		"our trailers":      lifecycle.ForgedTrailers(chat),
-		"not understood":    lifecycle.Chat("x"),
+		"no body":           lifecycletest.Models(),
+		"our headers":       lifecycletest.Forged(chat),
+		"our trailers":      lifecycletest.ForgedTrailers(chat),
+		"not understood":    lifecycletest.Chat("x"),
 		"reset by the peer": {Headers: chat.Headers, Body: chat.Body, Reset: hosttest.ResponseHeaders},
 	}
 }
@@ -52,7 +52,7 @@ func panicAt(t *testing.T, mode string, r hosttest.Request, n int) bool {
 	p := hosttest.NewProcess()
 	w := p.AddWorker(hosttest.NewNative)
 	w.Mode = mode
-	if !w.LoadBoth(plan.Append(nil, lifecycle.Plan(mode, 3))) {
+	if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 3))) {
 		t.Fatalf("plan refused: %v", p.Logs)
 	}
 	calls, at := 0, ""

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -25,7 +25,7 @@ func benchWorker(b *testing.B, m hosttest.NewModule, endpoints int) (*hosttest.P
 	p := hosttest.NewProcess()
 	b.Cleanup(p.Close)
 	w := p.AddWorker(m)
-	pl := lifecycle.Plan(plan.DestinationHeader, endpoints)
+	pl := lifecycletest.Plan(plan.DestinationHeader, endpoints)
 	pl.Bounds = plan.Bounds{Endpoints: max(64, endpoints), IndexBlocks: 1 << 20}
 	if !w.LoadBoth(plan.Append(nil, pl)) {
 		b.Fatalf("plan refused: %v %v", p.Logs, p.Faults)
@@ -59,7 +59,7 @@ func BenchmarkRequest(b *testing.B) {
 		for _, s := range subjects {
 			b.Run(strconv.Itoa(size)+"/"+s.name, func(b *testing.B) {
 				p, w := benchWorker(b, s.make, 16)
-				r := lifecycle.Chat(lifecycle.ChatBody(lifecycle.Text("bench", size)))
+				r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("bench", size)))
 				r.Chunk = 32 << 10
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
@@ -80,7 +80,7 @@ func BenchmarkEndpoints(b *testing.B) {
 		for _, s := range subjects {
 			b.Run(strconv.Itoa(n)+"/"+s.name, func(b *testing.B) {
 				p, w := benchWorker(b, s.make, n)
-				r := lifecycle.Completions(lifecycle.CompletionsBody(lifecycle.Text("bench", promptBytes)))
+				r := lifecycletest.Completions(lifecycletest.CompletionsBody(lifecycletest.Text("bench", promptBytes)))
 				r.Chunk = 64 << 10
 				for range 2 * n {
 					w.Do(&r)

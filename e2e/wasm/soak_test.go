@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/zerohop/zerohop/filter/hosttest"
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
@@ -55,14 +55,14 @@ func newSoak(t *testing.T, requests int) *soak {
 	t.Cleanup(p.Close)
 	p.Agent = &hosttest.Agent{}
 	w := p.AddWorker(module.New)
-	pl := lifecycle.Plan(plan.DestinationHeader, 0)
+	pl := lifecycletest.Plan(plan.DestinationHeader, 0)
 	pl.Bounds.IndexBlocks = soakIndexBlocks
 	if !w.LoadBoth(plan.Append(nil, pl)) {
 		t.Fatalf("plan refused: %v %v", p.Logs, p.Faults)
 	}
 	s := &soak{p: p, w: w}
 	for seed := range max(1, min(requests/1000, 50)) {
-		s.mix = append(s.mix, lifecycle.Mix(uint64(seed))...)
+		s.mix = append(s.mix, lifecycletest.Mix(uint64(seed))...)
 	}
 	s.publish()
 	return s
@@ -78,7 +78,7 @@ func (s *soak) publish() {
 		}
 	}
 	s.p.Agent.Version = version
-	s.p.Agent.Blob = lifecycle.Loaded(version, func(i int, e *snapshot.Endpoint) {
+	s.p.Agent.Blob = lifecycletest.Loaded(version, func(i int, e *snapshot.Endpoint) {
 		e.Waiting = uint32(i*int(version)) % 5
 		e.Running = uint32(i) % 7
 		e.KVUsage = float32(i%10) / 10

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/zerohop/zerohop/filter/hosttest/lifecycle"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 )
 
 // module is the binary under test, built from this tree.
@@ -153,5 +153,5 @@ func panics(f func()) (did bool) {
 }
 
 func TestLifecycle(t *testing.T) {
-	lifecycle.Run(t, lifecycle.Subject{New: module.New})
+	lifecycletest.Run(t, lifecycletest.Subject{New: module.New})
 }

@@ -92,7 +92,7 @@ func (p *Process) Metric(name string) Metric {
 
 // MetricNames returns the names of all stats in no order.
 func (p *Process) MetricNames() []string {
-	var names []string
+	names := make([]string, 0, len(p.metrics))
 	for n := range p.metrics {
 		names = append(names, n)
 	}

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycletest
 
 import (
 	"strings"
@@ -156,8 +156,9 @@ func manyStreams(t *testing.T, s Subject) {
 		k := w.worker()
 		k.Host.Strict = false
 		r := Chat(ChatBody(short))
-		var open []*hosttest.Stream
-		for i := range 1000 {
+		const streams = 1000
+		open := make([]*hosttest.Stream, 0, streams)
+		for i := range streams {
 			st := k.Open(&r)
 			if i%4 > 0 {
 				st.Receive()

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycletest
 
 import (
 	"math/rand/v2"
@@ -16,14 +16,14 @@ func Mix(seed uint64) []hosttest.Request {
 	mix := make([]hosttest.Request, 64)
 	for i := range mix {
 		prompt := prefixes[rnd.IntN(len(prefixes))] + Text(string(rune('a'+i%26)), rnd.IntN(20_000)/(1+rnd.IntN(20)))
-		mix[i] = mixed(rnd, i, prompt)
+		mix[i] = mixed(i, prompt)
 		decorate(rnd, i, &mix[i])
 	}
 	return mix
 }
 
 // mixed returns request i of the mix as it comes.
-func mixed(rnd *rand.Rand, i int, prompt string) hosttest.Request {
+func mixed(i int, prompt string) hosttest.Request {
 	switch i % 16 {
 	case 0:
 		return Models()

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycletest
 
 import (
 	"strconv"
@@ -62,7 +62,7 @@ func Snapshot(version uint64, endpoints ...int) []byte {
 
 // Loaded encodes a snapshot of the given endpoints, each edited by edit.
 func Loaded(version uint64, edit func(i int, e *snapshot.Endpoint), endpoints ...int) []byte {
-	var eps []snapshot.Endpoint
+	eps := make([]snapshot.Endpoint, 0, len(endpoints))
 	for _, i := range endpoints {
 		n, a := []byte(name(i)), []byte(Address(i))
 		e := snapshot.Endpoint{ID: snapshot.EndpointID(n, a), Name: n, Address: a, ScrapeSeq: uint32(version), BlockSize: 16, NumBlocks: 4096}

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycletest
 
 import (
 	"encoding/binary"
@@ -243,8 +243,9 @@ func tooManyEndpoints(t *testing.T, s Subject) {
 	k := w.worker()
 	r := Chat(ChatBody(short))
 	w.do(k, &r, hosttest.ToEndpoint)
-	var all []int
-	for i := range 2000 {
+	const endpoints = 2000
+	all := make([]int, 0, endpoints)
+	for i := range endpoints {
 		all = append(all, i+1)
 	}
 	w.Agent = &hosttest.Agent{Version: 1, Blob: Snapshot(1, all...)}
