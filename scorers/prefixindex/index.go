@@ -11,8 +11,8 @@
 //	shared    open addressing, (entry, slot) → record, for records that are not their entry's owner
 //
 // Everything is flat and pointer-free. Memory grows by doubling, up to what the bound of records allows; with a full index
-// nothing is allocated any more. The index assumes a single thread and chain hashes that repeat in no chain; a repeated hash
-// costs accuracy only.
+// nothing is allocated any more. The index assumes a single thread, and that a chain hash stands for the whole prefix before
+// it; chains with forged hashes cost accuracy only.
 package prefixindex
 
 const (

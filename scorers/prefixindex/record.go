@@ -36,7 +36,9 @@ func (x *Index) Record(chain []uint64, slot int32) {
 
 // locate fills path with the place of each block of chain, and returns how many of them slot holds already. It ends early
 // at a block that stands in the chain for the second time (hashes can be forged), as a record has one place in the list.
-// The record of a block is usually the one behind that of the block before, since they were last used together.
+// The record of a block is usually the one behind that of the block before, since they were last used together. Whoever
+// holds a block holds the one before it, because that was used at the same time or later; so after a block that nobody holds
+// the search is over.
 func (x *Index) locate(chain []uint64, slot uint32) int {
 	if cap(x.path) < len(chain) {
 		x.path = make([]place, len(chain), 2*len(chain))
@@ -45,8 +47,12 @@ func (x *Index) locate(chain []uint64, slot uint32) int {
 	held, last := 0, uint32(0)
 	for i, key := range chain {
 		e := x.entryOf(i, key)
+		if e == 0 {
+			clear(x.path[i:])
+			break
+		}
 		r := uint32(0)
-		if e != 0 && x.held(e, slot) {
+		if x.held(e, slot) {
 			if next := x.recs[last].next; last != 0 && next != 0 && x.recs[next].entry == e {
 				r = next
 			} else {

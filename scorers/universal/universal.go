@@ -9,7 +9,10 @@
 // is bounded by references × blocks, a request costs a few binary searches, and the window forgets by itself.
 package universal
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// MinSample is how many requests a reference must have been compared with before it counts.
@@ -30,8 +33,8 @@ type Finder struct {
 	maxBlocks int
 }
 
-// New returns a Finder of universal prefixes of at most maxBlocks blocks.
-func New(maxBlocks int) *Finder { return &Finder{best: -1, maxBlocks: maxBlocks} }
+// New returns a Finder of universal prefixes of at most maxBlocks blocks, and at most 65 535.
+func New(maxBlocks int) *Finder { return &Finder{best: -1, maxBlocks: min(maxBlocks, math.MaxUint16)} }
 
 // Len returns how many leading blocks of chain are universal.
 func (f *Finder) Len(chain []uint64) int {
