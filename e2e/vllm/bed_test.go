@@ -4,8 +4,10 @@ package vllm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,6 +77,11 @@ func (b *bed) openFleet(t *testing.T) {
 		defer cancel()
 		if err := fleet.Close(ctx); err != nil {
 			t.Error(err)
+		}
+		for _, s := range fleet.servers {
+			if s.pid != 0 && !errors.Is(syscall.Kill(-s.pid, 0), syscall.ESRCH) {
+				t.Errorf("processes of %s are left", s.name)
+			}
 		}
 	})
 }
@@ -153,4 +160,15 @@ func (b *bed) metrics(ctx context.Context, t *testing.T) (sum Metrics, each [2]M
 		}
 	}
 	return sum, each
+}
+
+// logStats prints the filter's counters if the test has failed.
+func (b *bed) logStats(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	stats, err := b.stack.Envoy.Stats(ctx, "wasmcustom|zerohop_destination.*upstream_rq")
+	t.Logf("filter and destination: %v\n%s", err, stats)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"github.com/zerohop/zerohop/e2e/harness"
 )
@@ -31,6 +32,8 @@ func Install(ctx context.Context) (Installation, error) {
 	var output bytes.Buffer
 	cmd := exec.CommandContext(ctx, "bash", filepath.Join(in.scripts, "install.sh"), in.folder)
 	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what the script has started ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Run(); err != nil {
 		return Installation{}, fmt.Errorf("install vLLM: %w\n%s", err, output.Bytes())
 	}

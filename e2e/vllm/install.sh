@@ -46,7 +46,9 @@ check_system() {
   command -v nm >/dev/null || fail "needs nm and objdump (Debian: apt-get install binutils)"
   has_libnuma "$1" && return
   if [[ ${CI:-} == true && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
-    apt-get install -y -qq libnuma1 >/dev/null || { apt-get update -qq && apt-get install -y -qq libnuma1 >/dev/null; } || true
+    # The package lists of a fresh machine may be missing or old.
+    apt-get install -y -qq libnuma1 >/dev/null 2>&1 ||
+      { apt-get update -qq && apt-get install -y -qq libnuma1 >/dev/null; } || true
   fi
   has_libnuma "$1" || fail "needs libnuma.so.1 (Debian: apt-get install libnuma1)"
 }

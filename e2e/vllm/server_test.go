@@ -36,7 +36,8 @@ func TestArgs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for flag, want := range map[string]string{
-		"serve": "/models/tiny", "--host": "127.0.0.1", "--port": "8201", "--max-model-len": "4096", "--num-gpu-blocks-override": "512",
+		"serve": "/models/tiny", "--host": "127.0.0.1", "--port": "8201",
+		"--max-model-len": "4096", "--block-size": "32", "--num-gpu-blocks-override": "512",
 	} {
 		if i := slices.Index(args, flag); i < 0 || args[i+1] != want {
 			t.Errorf("%s: not followed by %q in %q", flag, want, args)

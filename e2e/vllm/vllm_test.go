@@ -17,6 +17,7 @@ func TestVLLM(t *testing.T) {
 	defer cancel()
 	b := openBed(ctx, t)
 	c := openClient(t, b.in, b.stack.URL())
+	defer b.logStats(t)
 
 	t.Run("prefix hits", func(t *testing.T) { b.testPrefixHits(ctx, t, c) })
 	t.Run("repeats are cached", func(t *testing.T) { testRepeats(ctx, t, c) })
