@@ -12,20 +12,24 @@ func (s *Scheduler) tune() {
 		s.index.Flush() // chain hashes of another block size mean nothing
 		s.universal = nil
 	}
-	p := &s.plan.Prefix
-	s.maxBlocks = p.MaxPrefixBlocks
-	if p.MaxPrefixTokens > 0 {
-		s.maxBlocks = p.MaxPrefixTokens / s.blockTokens
-	}
-	s.maxBlocks = max(s.maxBlocks, 1)
-	if s.universal == nil {
-		s.universal = universal.New(s.maxBlocks)
+	if n := s.longestPrefix(); n != s.maxBlocks || s.universal == nil {
+		s.maxBlocks = n
+		s.universal = universal.New(n)
 	}
 	clear(s.caps)
 	for _, slot := range s.fleet.Live() {
 		s.caps[slot] = s.capacity(slot)
 	}
 	s.index.SetCapacities(s.caps)
+}
+
+// longestPrefix returns how many blocks of a request are looked at.
+func (s *Scheduler) longestPrefix() int {
+	p := &s.plan.Prefix
+	if p.MaxPrefixTokens > 0 {
+		return max(p.MaxPrefixTokens/s.blockTokens, 1)
+	}
+	return max(p.MaxPrefixBlocks, 1)
 }
 
 // effectiveBlock returns the block size in tokens. With autoTune it is what the first endpoint that reports one says. The
