@@ -2,7 +2,8 @@
 
 Importing vLLM takes 12 s of CPU and happens three times for one server (front end, engine, worker). Here it happens
 once: servers are forked from this process, and a server forks its engine and its worker. Nothing has touched a device
-or started a thread pool before a fork, so that is safe. A server is then ready after about 4 s, and most of its memory is shared.
+or started a thread pool before a fork, so that is safe. A server is ready 4 s after it has been asked for, and most of
+its memory is shared.
 
 Standard input takes one JSON object a line: {"name": NAME, "log": FILE, "args": ["serve", MODEL, ...]} starts a server
 with its output in FILE. Standard output has one JSON object a line: {"name", "pid"} when it has been forked, and
