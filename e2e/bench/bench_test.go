@@ -64,8 +64,13 @@ func TestBackends(t *testing.T) {
 	c := &http.Client{Transport: &http.Transport{}}
 	defer c.CloseIdleConnections()
 	for _, addr := range b.addrs() {
-		for range 2 { // the second over the same connection
-			resp, err := c.Post("http://"+addr+path, "application/json", strings.NewReader(strings.Repeat("x", 100_000)))
+		payload := strings.Repeat("x", 100_000)
+		for _, in := range []io.Reader{
+			strings.NewReader(payload), strings.NewReader(payload), // the second over the same connection
+			io.MultiReader(strings.NewReader(payload), strings.NewReader("y")), // in chunks, because its length is not known
+			strings.NewReader(payload),
+		} {
+			resp, err := c.Post("http://"+addr+path, "application/json", in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +94,7 @@ func TestBackends(t *testing.T) {
 
 func TestServeRejects(t *testing.T) {
 	for name, in := range map[string]string{
-		"chunked":    "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n",
+		"bad chunk":  "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx\r\n",
 		"bad length": "POST / HTTP/1.1\r\ncontent-length: -5\r\n\r\n",
 		"cut off":    "POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nxx",
 	} {
@@ -201,10 +206,10 @@ func TestAssertRatios(t *testing.T) {
 
 func TestOutput(t *testing.T) {
 	var table strings.Builder
-	if err := printResults(&table, sample(1.4)); err != nil {
+	if err := printResults(&table, append(sample(1.4), Result{600, 1, epp, 900, 1000, 900})); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"+40.0", "1.40", "+30", "400000"} {
+	for _, want := range []string{"+40.0", "1.40", "+30", "400000", "600 bytes, 1 connections: epp adds 20 ×"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("table lacks %q:\n%s", want, table.String())
 		}

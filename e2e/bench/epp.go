@@ -9,10 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"text/template"
+	"time"
 
 	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/e2e/loadgen"
 )
+
+// pickerTimeout bounds the wait for the first good answer; each bad one fills the picker's log.
+const pickerTimeout = 15 * time.Second
 
 //go:embed epp.yaml
 var eppConfig string
@@ -88,6 +92,8 @@ func (v *variant) startEPPEnvoy(ctx context.Context, dir string, ports []string)
 		v.envoy.WriteLog(os.Stderr)
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, pickerTimeout)
+	defer cancel()
 	return harness.Until(ctx, "endpoint picker to know the endpoints", func() error {
 		b := newBodies(600)
 		var serial uint64

@@ -46,7 +46,28 @@ func printResults(w io.Writer, results []Result) error {
 		fmt.Fprintf(tw, "%d\t%d\t%s\t%.0f\t%.0f\t%.1f\t%+.0f\t%+.1f\t%.2f\t\n", r.SizeBytes, r.Conns, r.Variant,
 			r.P50us, r.P99us, r.CPUus, r.P50us-d.P50us, r.CPUus-d.CPUus, r.CPUus/d.CPUus)
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return printPicker(w, results)
+}
+
+// printPicker says how many times the CPU time that zerohop adds the endpoint picker adds, where both were measured.
+func printPicker(w io.Writer, results []Result) error {
+	keys, cells := byVariant(results)
+	for _, k := range keys {
+		d, okD := cells[k][direct]
+		z, okZ := cells[k][zerohop]
+		p, okP := cells[k][epp]
+		if !okD || !okZ || !okP {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%d bytes, %d connections: epp adds %.0f × the CPU time that zerohop adds\n",
+			k.size, k.conns, (p.CPUus-d.CPUus)/(z.CPUus-d.CPUus)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // assertRatios returns an error for every size at which zerohop costs more than maxRatio allows.
