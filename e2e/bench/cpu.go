@@ -14,7 +14,8 @@ import (
 const jiffy = 10 * time.Millisecond
 
 // processCPU returns the CPU time that all threads of a process have used, from the scheduler's own nanosecond
-// accounting. The usual tick-based counters are too coarse for a round of a few hundred milliseconds.
+// accounting. The usual tick-based counters are too coarse for a round of a few hundred milliseconds. The time of a
+// thread that runs at this moment may lag by one scheduler tick.
 func processCPU(pid int) (time.Duration, error) { return threadsCPU(pid, "") }
 
 // threadsCPU is processCPU for the threads whose names begin with prefix.
