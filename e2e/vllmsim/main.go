@@ -1,4 +1,4 @@
-// Vllmsim starts simulated vLLM servers: one process, any number of endpoints. See package simserver for what they do.
+// Command vllmsim starts simulated vLLM servers: one process, any number of endpoints. See package simserver for what they do.
 //
 //	go run ./e2e/vllmsim --listen 127.0.0.1:8101 --count 4 --speed 10
 package main
