@@ -25,11 +25,12 @@ type Binary struct {
 	compiled wazero.CompiledModule
 }
 
-// Build compiles the module from source as the Makefile does and returns the path of the binary in dir. root is the root
-// of the repository.
-func Build(ctx context.Context, root, dir string) (string, error) {
+// Build compiles the module from source as the Makefile does, with more flags if given, and returns the path of the binary
+// in dir. root is the root of the repository.
+func Build(ctx context.Context, root, dir string, flags ...string) (string, error) {
 	out := filepath.Join(dir, "zerohop.wasm")
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./filter/module")
+	args := append([]string{"build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./filter/module")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
