@@ -32,12 +32,12 @@ const (
 func soakRequests(t *testing.T) int {
 	n := 200_000
 	if testing.Short() {
-		n = 10_000
+		n = 50_000
 	}
 	if s := os.Getenv(soakEnv); s != "" {
 		var err error
-		if n, err = strconv.Atoi(s); err != nil || n < 1000 {
-			t.Fatalf("%s=%q: want a number of at least 1000", soakEnv, s)
+		if n, err = strconv.Atoi(s); err != nil || n < 50_000 {
+			t.Fatalf("%s=%q: want a number of at least 50 000", soakEnv, s)
 		}
 	}
 	return n
