@@ -84,6 +84,16 @@ func Until(t *testing.T, what string, ok func() error) {
 	}
 }
 
+// Receive waits for what happens, and fails the test if that takes unreasonably long.
+func Receive(t *testing.T, what string, from <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-from:
+	case <-time.After(patience):
+		t.Fatalf("wait for %s: not within %v", what, patience)
+	}
+}
+
 // Arrival is one request as a simulated endpoint got it.
 type Arrival struct {
 	Sim *simserver.Server

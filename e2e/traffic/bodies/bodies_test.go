@@ -3,7 +3,9 @@
 package bodies
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/zerohop/zerohop/e2e/harness"
@@ -20,12 +22,33 @@ func TestBodies(t *testing.T) {
 		t.Run("identity", func(t *testing.T) { identity(t, b) })
 		t.Run("limit", func(t *testing.T) { limit(t, b) })
 		t.Run("prefix", func(t *testing.T) { prefix(t, b) })
-		t.Run("counters", func(t *testing.T) {
-			b.Agree(t)
-			if n := b.FilterStats(t)["zerohop_cooldowns_total"]; n != 0 {
-				t.Errorf("%g endpoints were cooled down, want none: all are healthy", n)
-			}
-		})
+		t.Run("stats", func(t *testing.T) { stats(t, b) })
+	})
+}
+
+// stats looks at what no single request shows. All endpoints are healthy, and no client sent anything of ours.
+func stats(t *testing.T, b *traffic.Bed) {
+	b.Agree(t)
+	got := b.FilterStats(t)
+	for name, want := range map[string]float64{
+		"zerohop_endpoints": float64(len(b.Sims)), "zerohop_leases_total": 1, "zerohop_snapshot_errors_total": 0,
+		"zerohop_poll_errors_total": 0, "zerohop_cooldowns_total": 0, "zerohop_retries_total": 0,
+		"zerohop_stripped_requests_total": 0, "zerohop_overflow_endpoints_total": 0,
+	} {
+		if v, ok := got[name]; !ok || v != want {
+			t.Errorf("%s is %g (known: %v), want %g", name, v, ok, want)
+		}
+	}
+	if got["zerohop_snapshots_total"] == 0 || got["zerohop_body_bytes_total"] < maxBody {
+		t.Errorf("no snapshots or no bodies: %v", got)
+	}
+	want := fmt.Sprintf("zerohop_decision_us_count{} %g\n", got["zerohop_picks_total"])
+	traffic.Until(t, "all decision times", func() error { // Envoy adds up histograms every five seconds
+		page, err := b.Envoy.AdminGet(t.Context(), "/stats/prometheus?usedonly&filter=zerohop_decision_us")
+		if err == nil && !strings.Contains(string(page), want) {
+			err = fmt.Errorf("want %q in\n%s", want, page)
+		}
+		return err
 	})
 }
 

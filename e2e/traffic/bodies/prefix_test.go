@@ -35,9 +35,11 @@ func samePrompt(t *testing.T, b *traffic.Bed) {
 		{"content before role", traffic.PathChat, withTools, `{"model":"m","tools":` + tools + `,"messages":[{"content":"be","role":"system"},{"content":"$","role":"user"}]}`},
 		{"tools after messages", traffic.PathChat, withTools, `{"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"$"}],"tools":` + tools + `}`},
 		{"tools in another order", traffic.PathChat, withTools, `{"tools":[ {"function":{"parameters":{"properties":{"a":{},"b":{"minimum":1.50,"type":"number"}},"type":"object"},"name":"f"}, "type":"function"} ],"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"$"}]}`},
-		{"text that looks like fields", traffic.PathChat,
+		{
+			"text that looks like fields", traffic.PathChat,
 			`{"model":"m","messages":[{"role":"user","content":"$\",\"model\":\"n\",\"cache_salt\":\"s\",\"tools\":[1],\"messages\":[{}]}"}]}`,
-			`{"messages":[{"content":"$\",\"model\":\"n\",\"cache_salt\":\"s\",\"tools\":[1],\"messages\":[{}]}","role":"user"}],"model":"m"}`},
+			`{"messages":[{"content":"$\",\"model\":\"n\",\"cache_salt\":\"s\",\"tools\":[1],\"messages\":[{}]}","role":"user"}],"model":"m"}`,
+		},
 		{"equal keys, the last counts", traffic.PathChat, plain, `{"model":"n","messages":[{"role":"user","content":"no"}],"model":"m","messages":[{"role":"system","role":"user","content":"$"}]}`},
 		{"same salt", traffic.PathChat, `{"cache_salt":"s","model":"m","messages":[{"role":"user","content":"$"}]}`, `{"model":"m","messages":[{"role":"user","content":"$"}],"cache_salt":"s"}`},
 		{"completions", traffic.PathCompletions, `{"model":"m","prompt":"$"}`, `{"prompt":["$"],"max_tokens":3,"model":"m"}`},

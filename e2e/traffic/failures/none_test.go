@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/zerohop/zerohop/e2e/harness"
@@ -35,7 +36,7 @@ func withoutEndpoints(bootstrap []byte) ([]byte, error) {
 // fallbackName is what the fallback server calls itself.
 const fallbackName = "fallback"
 
-func noEndpoints(t *testing.T, mode, failureMode string, check func(*testing.T, *traffic.Response)) {
+func noEndpoints(t *testing.T, mode, failureMode string, check func(*testing.T, *traffic.Bed, *traffic.Response)) {
 	leaked := make(chan string, 100)
 	fallback := traffic.Backend(t, fallbackName, func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range names.Stripped {
@@ -62,7 +63,7 @@ func noEndpoints(t *testing.T, mode, failureMode string, check func(*testing.T, 
 	}
 	for _, req := range requests {
 		r := b.Do(t, req)
-		check(t, r)
+		check(t, b, r)
 		if p := b.Pick(t, r.ID); p.Endpoint != "-" || p.Reason != "no_endpoints" || p.Attempts != 0 {
 			t.Errorf("picked %+v, want nothing for want of endpoints", p)
 		}
@@ -90,7 +91,7 @@ func noEndpoints(t *testing.T, mode, failureMode string, check func(*testing.T, 
 }
 
 // refused checks the answer under FailClose: a reason for machines in a header, one for people in an OpenAI error.
-func refused(t *testing.T, r *traffic.Response) {
+func refused(t *testing.T, b *traffic.Bed, r *traffic.Response) {
 	t.Helper()
 	var body struct {
 		Error struct{ Message, Type, Code string }
@@ -102,10 +103,13 @@ func refused(t *testing.T, r *traffic.Response) {
 		r.Header.Get("Content-Type") != "application/json" || body.Error.Code != "no_endpoints" || body.Error.Message == "" {
 		t.Errorf("status %d, headers %v, body %s", r.Status, r.Header, r.Body)
 	}
+	if got := b.Entry(t, r.ID).String("details"); !strings.Contains(got, "zerohop_no_endpoints") {
+		t.Errorf("the access log gives %q as the reason", got)
+	}
 }
 
 // fellBack checks the answer under FailOpen.
-func fellBack(t *testing.T, r *traffic.Response) {
+func fellBack(t *testing.T, _ *traffic.Bed, r *traffic.Response) {
 	t.Helper()
 	if r.Status != http.StatusOK || string(r.Body) != fallbackName {
 		t.Errorf("status %d, body %q, want 200 by the fallback", r.Status, r.Body)

@@ -37,7 +37,7 @@ func gone(t *testing.T, b *traffic.Bed, e *endpoint) {
 				before := e.hits.Load()
 				d := c.open(t, b, stage.path, body, stage.sent)
 				if stage.reach {
-					<-e.arrived
+					traffic.Receive(t, "the request to arrive", e.arrived)
 				} else {
 					b.Busy(t)
 				}
@@ -47,7 +47,7 @@ func gone(t *testing.T, b *traffic.Bed, e *endpoint) {
 				d.leave()
 				b.Idle(t)
 				if stage.reach {
-					<-e.left
+					traffic.Receive(t, "the endpoint to be left", e.left)
 				} else if n := e.hits.Load() - before; n != 0 {
 					t.Errorf("%d requests reached the endpoint, want none", n)
 				}

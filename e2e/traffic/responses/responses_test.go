@@ -71,7 +71,7 @@ type endpoint struct {
 }
 
 func newEndpoint(t *testing.T) *endpoint {
-	e := &endpoint{goOn: make(chan struct{}), arrived: make(chan struct{}, 8), left: make(chan struct{}, 8)}
+	e := &endpoint{goOn: make(chan struct{}, 1), arrived: make(chan struct{}, 8), left: make(chan struct{}, 8)}
 	mux := http.NewServeMux()
 	mux.HandleFunc(pathStream, e.stream)
 	mux.HandleFunc(pathStatus, e.status)
@@ -143,12 +143,12 @@ func (e *endpoint) trailers(w http.ResponseWriter, r *http.Request) {
 // stream shows that a chunk is passed on before the next one exists.
 func stream(t *testing.T, b *traffic.Bed, e *endpoint, http2 bool) {
 	resp, id := b.Open(t, traffic.Request{HTTP2: http2, Path: pathStream, Body: traffic.ChatBody("hello")})
-	<-e.arrived
+	traffic.Receive(t, "the request to arrive", e.arrived)
 	first := make([]byte, len(chunk1))
 	if _, err := io.ReadFull(resp.Body, first); err != nil {
 		t.Fatal(err)
 	}
-	e.goOn <- struct{}{}
+	e.goOn <- struct{}{} // there is room
 	rest, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
