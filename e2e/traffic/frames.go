@@ -91,29 +91,44 @@ func (f *Frames) Close() { f.conn.Close() }
 // Head reads until the response headers of a stream have come.
 func (f *Frames) Head(t *testing.T, stream uint32) *Response {
 	t.Helper()
-	r := &Response{Header: http.Header{}}
-	for r.Status == 0 {
-		f.next(t, stream, r)
+	r := map[uint32]*Response{stream: {Header: http.Header{}}}
+	for r[stream].Status == 0 {
+		f.next(t, r)
 	}
-	return r
+	return r[stream]
 }
 
 // Response reads until a stream has ended. It has no ID. A reset leaves the status that came before it, or 0.
 func (f *Frames) Response(t *testing.T, stream uint32) *Response {
 	t.Helper()
-	r := &Response{Header: http.Header{}}
-	for !f.next(t, stream, r) {
-	}
-	return r
+	return f.Responses(t, []uint32{stream})[0]
 }
 
-// next reads a frame, adds to r what it says about the stream, and reports whether the stream has ended.
-func (f *Frames) next(t *testing.T, stream uint32, r *Response) (ended bool) {
+// Responses is Response for several streams that are under way.
+func (f *Frames) Responses(t *testing.T, streams []uint32) []*Response {
+	t.Helper()
+	open := make(map[uint32]*Response, len(streams))
+	all := make([]*Response, len(streams))
+	for i, s := range streams {
+		all[i] = &Response{Header: http.Header{}}
+		open[s] = all[i]
+	}
+	for len(open) > 0 {
+		delete(open, f.next(t, open))
+	}
+	return all
+}
+
+// next reads a frame and adds to the response of its stream what it says. It returns the stream if that has ended, else 0.
+func (f *Frames) next(t *testing.T, open map[uint32]*Response) (ended uint32) {
 	t.Helper()
 	frame, err := f.frame.ReadFrame()
 	if err != nil {
 		t.Fatal(err)
 	}
+	stream := frame.Header().StreamID
+	r := open[stream]
+	end := false
 	switch fr := frame.(type) {
 	case *http2.SettingsFrame:
 		if !fr.IsAck() {
@@ -124,21 +139,24 @@ func (f *Frames) next(t *testing.T, stream uint32, r *Response) (ended bool) {
 			f.must(t, f.frame.WritePing(true, fr.Data))
 		}
 	case *http2.MetaHeadersFrame:
-		if fr.StreamID == stream {
+		if r != nil {
 			r.add(fr.Fields)
-			return fr.StreamEnded()
 		}
+		end = fr.StreamEnded()
 	case *http2.DataFrame:
-		if fr.StreamID == stream {
+		if r != nil {
 			r.Body = append(r.Body, fr.Data()...)
-			return fr.StreamEnded()
 		}
+		end = fr.StreamEnded()
 	case *http2.RSTStreamFrame:
-		return fr.StreamID == stream
+		end = true
 	case *http2.GoAwayFrame:
 		t.Fatalf("connection ended: %v %q", fr.ErrCode, fr.DebugData())
 	}
-	return false
+	if end {
+		return stream
+	}
+	return 0
 }
 
 // add adds header fields, or trailers when there is a status already.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/zerohop/zerohop/e2e/traffic"
@@ -14,6 +15,8 @@ func framing(t *testing.T, b *traffic.Bed) {
 	t.Run("without body", func(t *testing.T) { withoutBody(t, b) })
 	t.Run("HTTP 1", func(t *testing.T) { framingHTTP1(t, b) })
 	t.Run("HTTP 2", func(t *testing.T) { framingHTTP2(t, b) })
+	t.Run("interleaved", func(t *testing.T) { interleaved(t, b) })
+	t.Run("parallel", func(t *testing.T) { parallel(t, b) })
 }
 
 func withoutBody(t *testing.T, b *traffic.Bed) {
@@ -142,4 +145,52 @@ func framingHTTP2(t *testing.T, b *traffic.Bed) {
 			served(t, b, r, c.body, c.reason)
 		})
 	}
+}
+
+// interleaved sends several bodies on one connection, a piece of each in turn.
+func interleaved(t *testing.T, b *traffic.Bed) {
+	const streams, piece = 5, 100
+	f := b.DialFrames(t)
+	var ids [streams]string
+	var numbers [streams]uint32
+	var bodies [streams][]byte
+	for i := range streams {
+		bodies[i] = traffic.ChatBody(traffic.Text(10+uint64(i), 1500+i))
+		numbers[i], ids[i] = f.Post(t, traffic.PathChat, false)
+	}
+	for sent := 0; sent < 2000; sent += piece {
+		for i, body := range bodies {
+			if sent < len(body) {
+				end := min(sent+piece, len(body))
+				f.Data(t, numbers[i], body[sent:end], end == len(body))
+			}
+		}
+	}
+	for i, r := range f.Responses(t, numbers[:]) {
+		r.ID = ids[i]
+		served(t, b, r, bodies[i], "scored")
+	}
+}
+
+// parallel sends bodies of all sizes and framings at the same time.
+func parallel(t *testing.T, b *traffic.Bed) {
+	const clients, requests = 16, 12
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			for n := range requests {
+				req := framings[(i+n)%len(framings)].req
+				req.Body = traffic.ChatBody(traffic.Text(uint64(1000+i*requests+n), 1<<(n+6)))
+				r, err := b.Try(t, req)
+				if err != nil || r.Status != http.StatusOK {
+					t.Errorf("got %v, %v, want 200", r, err)
+					return
+				}
+				if got := b.Arrivals(r.ID); len(got) != 1 || got[0].BodySHA256 != traffic.Sum(req.Body) {
+					t.Errorf("%d arrivals, or another body", len(got))
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

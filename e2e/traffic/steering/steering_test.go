@@ -36,6 +36,7 @@ func TestSteering(t *testing.T) {
 			run  func(*testing.T, *traffic.Bed, *traffic.Canary)
 		}{
 			{"headers", headers},
+			{"targets", targets},
 			{"trailers", trailers},
 			{"retries", retries},
 			{"panic", panicking},
@@ -104,6 +105,32 @@ func headers(t *testing.T, b *traffic.Bed, c *traffic.Canary) {
 				h[name] = []string{c.Addr, c.Addr}
 			}
 			obeyed(t, b, c, b.Do(t, traffic.Request{HTTP2: true, Method: a.method, Path: a.path, Header: h, Body: []byte(a.body)}))
+		})
+	}
+}
+
+// targets names the canary where HTTP/1.1 lets a client name a server: as the host of the target, of a tunnel, or of an
+// upgrade.
+func targets(t *testing.T, b *traffic.Bed, c *traffic.Canary) {
+	body := string(traffic.ChatBody("hello"))
+	t.Run("absolute form", func(t *testing.T) {
+		conn, id := b.Dial(t), traffic.NewID()
+		conn.Send(t, "POST http://"+c.Addr+traffic.PathChat+"?id="+id+" HTTP/1.1\r\nhost: "+c.Addr+
+			"\r\ncontent-length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
+		r := conn.Response(t)
+		r.ID = id
+		obeyed(t, b, c, r)
+	})
+	for name, request := range map[string]string{
+		"tunnel":  "CONNECT " + c.Addr + " HTTP/1.1\r\nhost: " + c.Addr + "\r\n\r\n",
+		"upgrade": "GET / HTTP/1.1\r\nhost: " + c.Addr + "\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := b.Dial(t)
+			conn.Send(t, request)
+			if r := conn.Head(t); r.StatusCode < 400 {
+				t.Errorf("status %d, want a refusal", r.StatusCode)
+			}
 		})
 	}
 }
