@@ -17,20 +17,17 @@ type Pick struct {
 	Attempts   int
 	DecisionUs int
 	Reason     string
+	ID         string // by which the attempt filter finds its stream; means nothing outside Envoy
 }
 
-// ParsePick reads the pick field of the access log. All parts are required.
+// ParsePick reads the pick field of the access log. All parts but the id are required.
 func ParsePick(s string) (Pick, error) {
 	var p Pick
 	numbers := map[string]*int{
 		"matched": &p.Matched, "total": &p.Total, "attempts": &p.Attempts, "decision_us": &p.DecisionUs,
 	}
-	parts := strings.Fields(s)
-	if len(parts) != 6 {
-		return p, fmt.Errorf("pick %q: %d parts, want 6", s, len(parts))
-	}
 	seen := map[string]bool{}
-	for _, part := range parts {
+	for part := range strings.FieldsSeq(s) {
 		key, value, _ := strings.Cut(part, "=")
 		if value == "" || seen[key] {
 			return p, fmt.Errorf("pick %q: %q has no value or stands twice", s, key)
@@ -41,6 +38,8 @@ func ParsePick(s string) (Pick, error) {
 			p.Endpoint = value
 		case key == "reason":
 			p.Reason = value
+		case key == "id":
+			p.ID = value
 		case n == nil:
 			return p, fmt.Errorf("pick %q: unknown part %q", s, key)
 		default:
@@ -49,6 +48,11 @@ func ParsePick(s string) (Pick, error) {
 				return p, fmt.Errorf("pick %q: %s is not a count", s, key)
 			}
 			*n = v
+		}
+	}
+	for _, key := range []string{"endpoint", "matched", "total", "attempts", "decision_us", "reason"} {
+		if !seen[key] {
+			return p, fmt.Errorf("pick %q: %s is missing", s, key)
 		}
 	}
 	return p, nil

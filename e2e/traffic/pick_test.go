@@ -13,7 +13,8 @@ func TestParsePick(t *testing.T) {
 		want       Pick
 		fails      bool
 	}{
-		{"all parts", good, Pick{"10.0.0.1:8000", 3, 8, 2, 21, "scored"}, false},
+		{"all parts", good, Pick{"10.0.0.1:8000", 3, 8, 2, 21, "scored", ""}, false},
+		{"with id", good + " id=00ff", Pick{"10.0.0.1:8000", 3, 8, 2, 21, "scored", "00ff"}, false},
 		{"no endpoint", "endpoint=- matched=0 total=0 attempts=0 decision_us=0 reason=no_endpoints", Pick{Endpoint: "-", Reason: "no_endpoints"}, false},
 		{"nothing", "", Pick{}, true},
 		{"part missing", "endpoint=a matched=3 total=8 attempts=2 decision_us=21", Pick{}, true},

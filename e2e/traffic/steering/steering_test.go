@@ -210,6 +210,7 @@ func clean(t *testing.T, b *traffic.Bed, id string, n int) {
 func retries(t *testing.T, b *traffic.Bed, c *traffic.Canary) {
 	for _, mode := range []simserver.RequestFault{{Mode: simserver.RequestReset}, {Mode: simserver.RequestStatus, Status: 503}} {
 		t.Run(string(mode.Mode), func(t *testing.T) {
+			defer b.Heal(t)
 			most := 0
 			for i := range b.Sims {
 				b.Heal(t)
@@ -222,7 +223,6 @@ func retries(t *testing.T, b *traffic.Bed, c *traffic.Canary) {
 				obeyed(t, b, c, r)
 				most = max(most, b.Pick(t, r.ID).Attempts)
 			}
-			b.Heal(t)
 			if most < 2 {
 				t.Error("no request took a second attempt")
 			}
