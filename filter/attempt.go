@@ -1,32 +1,61 @@
 package filter
 
-import "github.com/zerohop/zerohop/shared/names"
+import (
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
 
-// attemptHeaders handles the request headers of one attempt: Envoy has chosen the host by what was announced before, and
-// reads the destination again only for the next attempt. So the current attempt is booked, and the one after it announced.
+// attemptHeaders handles the request headers of one attempt. Envoy has chosen its host already: by the pick for the first,
+// and by what announce wrote for a retry, which is booked now.
 func (v *VM) attemptHeaders(id uint32) Action {
-	ref := v.findStream(v.host.Property(names.StateStream))
+	ref := v.findStream(v.host.Property(names.StatePick))
 	if ref == attemptUnknown {
 		v.strayAttempt()
 		return Continue
 	}
 	s := &v.streams[ref]
 	v.contexts.put(id, attemptRef(ref), s.serial)
-	now := v.host.Now()
-	if s.attempts && s.nextTry >= 0 {
-		v.sched.Retry(now, &s.d, s.nextTry)
-		s.responded, s.firstByte = false, false
-		v.stats.n[cRetries]++
-		v.host.SetProperty(names.StatePick, v.pickLine(s))
+	if !s.attempts {
+		s.attempts = true
+		if v.plan.Destination == plan.DestinationHeader {
+			v.host.RemoveRequestHeader(names.HeaderDestination)
+		}
+		return Continue
 	}
-	s.attempts = true
-	s.nextTry = v.sched.Next(now, &s.d)
-	if s.nextTry < 0 {
+	v.sched.Retry(v.host.Now(), &s.d, s.nextTry)
+	s.responded, s.firstByte, s.announced = false, false, false
+	v.stats.n[cRetries]++
+	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
+	return Continue
+}
+
+// announce tells Envoy where a retry is to go. It is called as soon as the current attempt can be seen to fail, which is
+// before Envoy chooses the host of the next one, so that requests that succeed at once do not pay for it.
+func (v *VM) announce(s *stream, ref int32) {
+	if s.announced || s.d.Cur < 0 {
+		return
+	}
+	v.announcing = ref
+	s.announced = true
+	if !v.host.Use(s.ctx) {
+		v.announcing = -1
+		return
+	}
+	if s.nextTry = v.sched.Next(v.host.Now(), &s.d); s.nextTry < 0 {
 		s.nextTry = s.d.Cur
 	}
 	v.host.SetDestination(v.sched.Address(s.nextTry))
-	v.host.RemoveRequestHeader(names.HeaderDestination)
-	return Continue
+	v.announcing = -1
+}
+
+// announceSame serves a stream whose announce panicked: a retry goes to the same endpoint rather than nowhere.
+func (v *VM) announceSame() {
+	s := &v.streams[v.announcing]
+	v.announcing = -1
+	s.nextTry = s.d.Cur
+	if v.host.Use(s.ctx) {
+		v.host.SetDestination(v.sched.Address(s.d.Cur))
+	}
 }
 
 // strayAttempt serves an attempt whose stream is not known, as after a reload of the VM: it keeps the destination for
@@ -43,12 +72,15 @@ func (v *VM) strayAttempt() {
 // ResponseHeaders handles proxy_on_response_headers of either filter. The attempt filter sees every endpoint's answer;
 // where it is not installed, the downstream filter's view has to do.
 func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
-	s, _, attempt := v.lookup(id)
+	s, ref, attempt := v.lookup(id)
 	if s == nil {
 		return Continue
 	}
 	if attempt || !s.attempts {
-		v.answered(s, endOfStream)
+		code := v.answered(s, endOfStream)
+		if attempt && code >= 400 {
+			v.announce(s, ref)
+		}
 	}
 	if !attempt {
 		s.replied = true
@@ -56,17 +88,19 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 	return Continue
 }
 
-// answered books the response status of the current attempt.
-func (v *VM) answered(s *stream, endOfStream bool) {
+// answered books the response status of the current attempt and returns it.
+func (v *VM) answered(s *stream, endOfStream bool) int {
 	if s.d.Cur < 0 {
-		return
+		return 0
 	}
 	s.responded = true
-	now := v.host.Now()
-	v.sched.Status(now, &s.d, statusCode(v.host.ResponseHeader(":status")))
+	code := statusCode(v.host.ResponseHeader(":status"))
+	v.sched.Status(v.host.Now(), &s.d, code)
 	if endOfStream {
-		v.sched.FirstByte(now, &s.d)
+		s.firstByte = true
+		v.sched.FirstByte(&s.d)
 	}
+	return code
 }
 
 // ResponseBody handles proxy_on_response_body: the first chunk ends the prefill.
@@ -74,7 +108,7 @@ func (v *VM) ResponseBody(id uint32) Action {
 	s, _, attempt := v.lookup(id)
 	if s != nil && s.responded && !s.firstByte && (attempt || !s.attempts) {
 		s.firstByte = true
-		v.sched.FirstByte(v.host.Now(), &s.d)
+		v.sched.FirstByte(&s.d)
 	}
 	return Continue
 }

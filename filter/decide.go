@@ -18,7 +18,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	outcome := v.sched.Decide(start, &p, &s.d)
 	if outcome == sched.NoEndpoint || outcome == sched.FilteredOut {
 		v.releaseScanner(s)
-		return v.refuse(s, outcome)
+		return v.refuse(s, ref, outcome)
 	}
 	v.sched.Commit(start, &p, &s.d)
 	v.releaseScanner(s)
@@ -32,9 +32,8 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 		v.host.ReplaceRequestHeader(names.HeaderDestination, addr)
 	}
 	s.phase = phaseDecided
-	v.host.SetProperty(names.StateStream, v.streamKey(ref))
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
-	v.host.SetProperty(names.StatePick, v.pickLine(s))
+	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
 	v.stats.picked(v.host, s)
 	v.heap.request(v.host)
 	return Continue
@@ -62,13 +61,13 @@ func (v *VM) prompt(s *stream, p *sched.Prompt) {
 }
 
 // refuse handles a request for which there is no endpoint, by the plan's failure mode.
-func (v *VM) refuse(s *stream, outcome sched.Reason) Action {
+func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
 	s.reason = reasonNoEndpoints
 	if outcome == sched.FilteredOut {
 		s.reason = reasonFilteredOut
 	}
 	v.stats.fallback[s.reason]++
-	v.host.SetProperty(names.StatePick, v.pickLine(s))
+	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
 	if v.plan.FailureMode == plan.FailOpen {
 		s.phase = phaseDecided
 		v.fallBack(s.ctx)
@@ -106,7 +105,7 @@ var (
 )
 
 // pickLine formats what the access log prints about s. The result is valid until the next call.
-func (v *VM) pickLine(s *stream) []byte {
+func (v *VM) pickLine(s *stream, ref int32) []byte {
 	b := append(v.line[:0], "endpoint="...)
 	if s.d.Cur >= 0 {
 		b = append(b, v.sched.Address(s.d.Cur)...)
@@ -123,6 +122,8 @@ func (v *VM) pickLine(s *stream) []byte {
 	b = strconv.AppendInt(b, int64(s.decideNs/1000), 10)
 	b = append(b, " reason="...)
 	b = append(b, reasonNames[s.reason]...)
+	b = append(b, " id="...)
+	b = v.appendPickID(b, ref)
 	v.line = b
 	return b
 }

@@ -29,6 +29,8 @@ type VM struct {
 	free     int32 // head of the list of free streams, -1 if none
 	serial   uint32
 
+	announcing int32 // the stream for which announce runs, -1 if none
+
 	scanners     []*scan.Scanner
 	freeScanners []int32
 	scratch      scan.Scratch // memory of the scanners for tool definitions
@@ -42,7 +44,6 @@ type VM struct {
 	warmed bool // the code has run once, or this is the run
 	body   bodySource
 	line   []byte // scratch for the pick property
-	key    [streamKeyLen]byte
 }
 
 // root is one root context.
@@ -61,7 +62,7 @@ const (
 
 // New returns the state of a fresh VM.
 func New(h Host) *VM {
-	v := &VM{host: h, free: -1, epoch: h.Random() | 1}
+	v := &VM{host: h, free: -1, announcing: -1, epoch: h.Random() | 1}
 	v.contexts.init()
 	v.body.host = h
 	v.line = make([]byte, 0, 256)
@@ -131,14 +132,19 @@ func (v *VM) CreateContext(id, parent uint32) {
 	}
 }
 
-// DeleteContext handles proxy_on_delete, the last callback of a context.
+// DeleteContext handles proxy_on_delete, the last callback of a context. An attempt that ends without a response has
+// failed, unless the client is gone.
 func (v *VM) DeleteContext(id uint32) {
-	ref, ok := v.contexts.take(id)
+	s, ref, attempt := v.lookup(id)
+	_, known := v.contexts.take(id)
 	switch {
-	case !ok:
+	case !known:
 		v.dropRoot(id)
-	case ref >= 0:
+	case s == nil:
+	case !attempt:
 		v.endStream(ref)
+	case !s.responded:
+		v.announce(s, ref)
 	}
 }
 
@@ -175,6 +181,10 @@ func (v *VM) dropRoot(id uint32) {
 func (v *VM) Recovered(id uint32) {
 	v.stats.n[cPanics]++
 	v.host.Log(LogError, "zerohop: recovered from a panic; the request goes to the fallback cluster")
+	if v.announcing >= 0 {
+		v.announceSame()
+		return
+	}
 	if s, _, attempt := v.lookup(id); s != nil && !attempt {
 		v.releaseScanner(s)
 		if s.phase < phaseDecided {

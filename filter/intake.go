@@ -11,7 +11,7 @@ import (
 // Times of the snapshot path, in nanoseconds.
 const (
 	leaseNs      = 1500e6 // a leader that does not renew for this long is replaced
-	lookEveryNs  = 1e6    // how often a busy worker looks at the version key
+	lookEveryNs  = 4e6    // how often a busy worker looks at the version key
 	maxBackOffNs = 1000e6 // longest pause between failing polls
 	minBackOffNs = 100e6
 )

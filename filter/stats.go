@@ -50,6 +50,9 @@ var counterNames = [counters]string{
 	cOverflow:       "zerohop_overflow_endpoints_total",
 }
 
+// maxSamples is how many decision times are kept until the next flush; more flush at once.
+const maxSamples = 1024
+
 // stats holds the VM's counts and the ids of Envoy's stats.
 type stats struct {
 	defined  bool
@@ -57,6 +60,9 @@ type stats struct {
 	sent     [counters]int64
 	fallback [reasons]int64
 	fellSent [reasons]int64
+
+	samples    [maxSamples]uint32 // decision times of picks since the last flush, µs
+	samplesLen int
 
 	ids         [counters]uint32
 	fallbackIDs [reasons]uint32
@@ -95,7 +101,18 @@ func (t *stats) picked(h Host, s *stream) {
 		t.n[cMatchedBlocks] += int64(s.d.Matched)
 	}
 	t.n[cTotalBlocks] += int64(s.d.Total)
-	h.Record(t.decision, uint64(s.decideNs/1000))
+	if t.samplesLen == maxSamples {
+		t.flushSamples(h)
+	}
+	t.samples[t.samplesLen] = s.decideNs / 1000
+	t.samplesLen++
+}
+
+func (t *stats) flushSamples(h Host) {
+	for _, us := range t.samples[:t.samplesLen] {
+		h.Record(t.decision, uint64(us))
+	}
+	t.samplesLen = 0
 }
 
 // flush adds what was counted since the last flush to Envoy's stats.
@@ -115,6 +132,7 @@ func (v *VM) flush(now uint64) {
 			t.fellSent[i] = t.fallback[i]
 		}
 	}
+	t.flushSamples(v.host)
 	if v.intake.leading {
 		v.host.Record(t.endpoints, uint64(s.Endpoints))
 		v.host.Record(t.snapshotAge, v.intake.ageMs(now))

@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"encoding/binary"
-
 	"github.com/zerohop/zerohop/filter/scan"
 	"github.com/zerohop/zerohop/scorers/sched"
 )
@@ -13,7 +11,7 @@ type stream struct {
 	serial  uint32 // tells this use of the record from earlier ones
 	next    int32  // next free record
 	scanner int32  // index into VM.scanners; -1 if none
-	nextTry int32  // slot announced for the attempt after the current one; -1 if none
+	nextTry int32  // slot announced for the attempt after the current one
 	seen    int    // bytes of the body that were scanned
 	block   int    // tokens per prefix block that the scan was begun with
 
@@ -24,6 +22,7 @@ type stream struct {
 	responded bool // a response came from an endpoint
 	firstByte bool // its first body byte came
 	replied   bool // a response was sent downstream
+	announced bool // nextTry is what Envoy was told
 	decideNs  uint32
 
 	d sched.Decision
@@ -42,9 +41,6 @@ const (
 // attemptUnknown marks a context of the attempt filter whose stream is not known.
 const attemptUnknown = -1
 
-// streamKeyLen is the size of the property by which the attempt filter finds its stream: epoch, record, serial.
-const streamKeyLen = 16
-
 // maxScanners bounds the bodies that are scanned at the same time; further requests are routed by load.
 const maxScanners = 4096
 
@@ -57,7 +53,7 @@ func (v *VM) newStream(ctx uint32) int32 {
 	s := &v.streams[ref]
 	v.free = s.next
 	v.serial++
-	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, nextTry: -1}
+	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1}
 	s.d.Cur = -1
 	return ref
 }
@@ -70,9 +66,14 @@ func (v *VM) endStream(ref int32) {
 	s.serial = 0
 	s.next = v.free
 	v.free = ref
-	if v.sched != nil && s.d.Cur >= 0 {
-		v.sched.Done(v.host.Now(), &s.d, s.replied && !s.responded)
+	if v.sched == nil || s.d.Cur < 0 {
+		return
 	}
+	now := uint64(0) // needed only where the answer did not say how the endpoint is
+	if !s.responded {
+		now = v.host.Now()
+	}
+	v.sched.Done(now, &s.d, s.replied && !s.responded)
 }
 
 // acquireScanner gives s a scanner and reports whether there was one.
@@ -100,25 +101,53 @@ func (v *VM) releaseScanner(s *stream) {
 	}
 }
 
-// streamKey writes the property that leads the attempt filter to record ref. The result is valid until the next call.
-func (v *VM) streamKey(ref int32) []byte {
-	binary.LittleEndian.PutUint64(v.key[:], v.epoch)
-	binary.LittleEndian.PutUint32(v.key[8:], uint32(ref))
-	binary.LittleEndian.PutUint32(v.key[12:], v.streams[ref].serial)
-	return v.key[:]
+// The pick property ends in the id of the pick: VM epoch, record and serial in hexadecimal. It leads the attempt filter to
+// its stream.
+const (
+	epochDigits  = 16
+	numberDigits = 8
+	pickIDLen    = epochDigits + 2*numberDigits
+)
+
+// appendPickID appends the id of the pick for record ref.
+func (v *VM) appendPickID(b []byte, ref int32) []byte {
+	b = appendHex(b, v.epoch, epochDigits)
+	b = appendHex(b, uint64(ref), numberDigits)
+	return appendHex(b, uint64(v.streams[ref].serial), numberDigits)
 }
 
-// findStream returns the record that a property names, or attemptUnknown if it is not of this VM or has ended.
-func (v *VM) findStream(key []byte) int32 {
-	if len(key) != streamKeyLen || binary.LittleEndian.Uint64(key) != v.epoch {
+// findStream returns the record that a pick property names, or attemptUnknown if it is not of this VM or has ended.
+func (v *VM) findStream(pick []byte) int32 {
+	if len(pick) < pickIDLen {
 		return attemptUnknown
 	}
-	ref := binary.LittleEndian.Uint32(key[8:])
-	serial := binary.LittleEndian.Uint32(key[12:])
-	if int(ref) >= len(v.streams) || serial == 0 || v.streams[ref].serial != serial {
+	id := pick[len(pick)-pickIDLen:]
+	epoch, ref, serial := hex(id[:epochDigits]), hex(id[epochDigits:epochDigits+numberDigits]), hex(id[epochDigits+numberDigits:])
+	if epoch != v.epoch || ref >= uint64(len(v.streams)) || serial == 0 || uint64(v.streams[ref].serial) != serial {
 		return attemptUnknown
 	}
 	return int32(ref)
+}
+
+func appendHex(b []byte, n uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		b = append(b, "0123456789abcdef"[n>>shift&15])
+	}
+	return b
+}
+
+// hex reads lower-case hexadecimal digits; other bytes give a number that means nothing.
+func hex(b []byte) uint64 {
+	n := uint64(0)
+	for _, c := range b {
+		if c >= 'a' {
+			c -= 'a' - 10
+		} else {
+			c -= '0'
+		}
+		n = n<<4 | uint64(c&15)
+	}
+	return n
 }
 
 // lookup returns the record that context id belongs to, and whether id is a context of the attempt filter.

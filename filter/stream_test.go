@@ -62,11 +62,11 @@ func TestContextTable(t *testing.T) {
 	}
 }
 
-// TestStreamKey asserts that a key leads to its stream only while that stream lasts, and only in its VM.
-func TestStreamKey(t *testing.T) {
+// TestPickID asserts that the id of a pick leads to its stream only while that stream lasts, and only in its VM.
+func TestPickID(t *testing.T) {
 	v := New(newWarmHost())
 	first := v.newStream(7)
-	key := append([]byte{}, v.streamKey(first)...)
+	key := append([]byte("endpoint=a id="), v.appendPickID(nil, first)...)
 	if got := v.findStream(key); got != first {
 		t.Errorf("findStream = %d, want %d", got, first)
 	}
@@ -81,7 +81,7 @@ func TestStreamKey(t *testing.T) {
 	if got := v.findStream(key); got != attemptUnknown {
 		t.Errorf("findStream of an ended stream whose record is used again = %d", got)
 	}
-	key = append(key[:0], v.streamKey(second)...)
+	key = v.appendPickID(nil, second)
 	v.epoch++
 	if got := v.findStream(key); got != attemptUnknown {
 		t.Errorf("findStream of another VM's stream = %d", got)

@@ -163,7 +163,7 @@ func (h *warmHost) Body(off, limit int) []byte {
 }
 
 func (h *warmHost) SetProperty(name string, value []byte) {
-	if name == names.StateStream {
+	if name == names.StatePick {
 		h.property = append(h.property[:0], value...)
 	}
 }

@@ -147,7 +147,7 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 }
 
 // FirstByte reports the first body byte of the response: the prefill load is released. It is idempotent.
-func (s *Scheduler) FirstByte(_ uint64, d *Decision) {
+func (s *Scheduler) FirstByte(d *Decision) {
 	if d.Cur < 0 || d.State&holdsPrefill == 0 {
 		return
 	}
@@ -170,7 +170,7 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 	if d.State&holdsRequest == 0 {
 		return
 	}
-	s.FirstByte(now, d)
+	s.FirstByte(d)
 	s.fleet.End(d.Cur, d.CurGen)
 	if s.fleet.Valid(d.Cur, d.CurGen) && d.State&answered == 0 {
 		switch {

@@ -56,8 +56,8 @@ func TestLoadOfOneRequest(t *testing.T) {
 	wantLoads(t, s, "committed twice", map[string]load{"A": {1, 64}})
 	s.Status(20*ms, &d, 200)
 	s.Status(21*ms, &d, 500)
-	s.FirstByte(22*ms, &d)
-	s.FirstByte(23*ms, &d)
+	s.FirstByte(&d)
+	s.FirstByte(&d)
 	wantLoads(t, s, "first byte", map[string]load{"A": {1, 0}})
 	s.Done(30*ms, &d, false)
 	s.Done(31*ms, &d, true)
@@ -160,7 +160,7 @@ func TestEndpointVanishes(t *testing.T) {
 		t.Errorf("%d index records before, %d after", records, got)
 	}
 	s.Status(12*ms, &d, 200)
-	s.FirstByte(12*ms, &d)
+	s.FirstByte(&d)
 	wantLoads(t, s, "first byte of a gone endpoint", nil)
 	if next := s.Next(12*ms, &d); next < 0 {
 		t.Error("no endpoint is left")
@@ -198,7 +198,7 @@ func TestDoneOfNothing(t *testing.T) {
 	s.Decide(1, promptOf([]uint64{1}), &d)
 	s.Commit(1, promptOf([]uint64{1}), &d)
 	s.Status(1, &d, 200)
-	s.FirstByte(1, &d)
+	s.FirstByte(&d)
 	s.Done(1, &d, true)
 	wantLoads(t, s, "nothing", nil)
 }

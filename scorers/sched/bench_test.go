@@ -38,7 +38,7 @@ func traffic(t testing.TB, n, blocks int) func() {
 		s.Commit(now, &pr, &d)
 		s.Next(now, &d)
 		s.Status(now, &d, 200)
-		s.FirstByte(now, &d)
+		s.FirstByte(&d)
 		s.Done(now, &d, false)
 	}
 	for range 4 * len(prompts) * min(n, 16) {

@@ -43,7 +43,7 @@ func TestBadEndpointLosesTraffic(t *testing.T) {
 					continue
 				}
 				s.Status(now+ms, &d, 200)
-				s.FirstByte(now+ms, &d)
+				s.FirstByte(&d)
 				s.Done(now+ms, &d, false)
 			}
 			t.Logf("%d of %d requests", got, requests)

@@ -123,7 +123,7 @@ func instant(t *testing.T, reqs []request, capacity int, weights [3]float64) fun
 		w.now = reqs[i].At
 		e := p.pick(w, &reqs[i], &f)
 		s.Status(w.nanos(), &f.d, 200)
-		s.FirstByte(w.nanos(), &f.d)
+		s.FirstByte(&f.d)
 		s.Done(w.nanos(), &f.d, false)
 		return e
 	}

@@ -181,7 +181,7 @@ func (w *world) finish(i int, s *sched.Scheduler) {
 			w.ttft = append(w.ttft, w.now-f.arrived)
 			if s != nil {
 				s.Status(w.nanos(), &f.d, 200)
-				s.FirstByte(w.nanos(), &f.d)
+				s.FirstByte(&f.d)
 			}
 		}
 		if o.Finished {

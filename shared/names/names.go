@@ -41,9 +41,8 @@ const (
 
 // Filter-state keys. Envoy stores a plugin's property under "wasm." + key.
 const (
-	// StateStream is the property by which the attempt filter finds its stream: u64 VM epoch, u32 stream, little-endian.
-	StateStream = "zerohop.stream"
-	// StatePick is the property that the access log prints.
+	// StatePick is the property that says what was picked: the access log prints it, and the id at its end leads the
+	// attempt filter to its stream.
 	StatePick = "zerohop.pick"
 	// StateOriginalDst is Envoy's filter-state object that an ORIGINAL_DST cluster reads first.
 	StateOriginalDst = "envoy.network.transport_socket.original_dst_address"

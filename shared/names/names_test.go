@@ -45,7 +45,7 @@ func TestSharedDataKeys(t *testing.T) {
 }
 
 func TestFilterStateKeys(t *testing.T) {
-	for _, key := range []string{StateStream, StatePick} {
+	for _, key := range []string{StatePick} {
 		if !strings.HasPrefix(key, "zerohop.") {
 			t.Errorf("%q lacks the prefix zerohop.", key)
 		}
