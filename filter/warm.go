@@ -125,8 +125,10 @@ func (h *warmHost) configure(mode string) {
 		name := []byte{'n', '/', byte('a' + i)}
 		addr := []byte{'1', '0', '.', '0', '.', '0', '.', byte('1' + i), ':', '8', '0'}
 		p.Endpoints = append(p.Endpoints, plan.Endpoint{Name: string(name), Address: string(addr)})
-		eps = append(eps, snapshot.Endpoint{ID: snapshot.EndpointID(name, addr), Name: name, Address: addr,
-			ScrapeSeq: 1, Waiting: uint32(i), Running: 1, KVUsage: 0.25, BlockSize: 16, NumBlocks: 1024})
+		eps = append(eps, snapshot.Endpoint{
+			ID: snapshot.EndpointID(name, addr), Name: name, Address: addr,
+			ScrapeSeq: 1, Waiting: uint32(i), Running: 1, KVUsage: 0.25, BlockSize: 16, NumBlocks: 1024,
+		})
 	}
 	h.config = plan.Append(nil, &p)
 	h.snapshot, _ = snapshot.Append(nil, h.now, eps)

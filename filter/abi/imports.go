@@ -20,7 +20,7 @@ func proxyGetProperty(path string, retPtr, retLen *uint32) uint32
 func proxySetProperty(path string, value unsafe.Pointer, valueLen uint32) uint32
 
 //go:wasmimport env proxy_get_buffer_bytes
-func proxyGetBuffer(kind, start, max uint32, retPtr, retLen *uint32) uint32
+func proxyGetBuffer(kind, start, size uint32, retPtr, retLen *uint32) uint32
 
 //go:wasmimport env proxy_get_header_map_pairs
 func proxyGetPairs(kind uint32, retPtr, retLen *uint32) uint32

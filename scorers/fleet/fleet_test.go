@@ -178,12 +178,24 @@ func TestHealth(t *testing.T) {
 		steps []step
 	}{
 		{"a refused connection cools down, doubling", []step{
-			{10, "fail", false}, {509, "", false}, {510, "", true}, {511, "probe", false},
-			{512, "fail", false}, {1511, "", false}, {1512, "", true},
+			{10, "fail", false},
+			{509, "", false},
+			{510, "", true},
+			{511, "probe", false},
+			{512, "fail", false},
+			{1511, "", false},
+			{1512, "", true},
 		}},
 		{"the cool-down stops growing", []step{
-			{10, "fail", false}, {20, "fail", false}, {30, "fail", false}, {40, "fail", false}, {50, "fail", false},
-			{60, "fail", false}, {70, "fail", false}, {10_069, "", false}, {10_070, "", true},
+			{10, "fail", false},
+			{20, "fail", false},
+			{30, "fail", false},
+			{40, "fail", false},
+			{50, "fail", false},
+			{60, "fail", false},
+			{70, "fail", false},
+			{10_069, "", false},
+			{10_070, "", true},
 		}},
 		{"a probe that succeeds ends it", []step{{10, "fail", false}, {600, "probe", false}, {700, "200", true}}},
 		{"a probe that is cancelled is repeated", []step{{10, "fail", false}, {600, "probe", false}, {700, "unprobe", true}}},

@@ -41,8 +41,10 @@ func TestInstancesPlayTheirKinds(t *testing.T) {
 				kind  scorers.Kind
 				plays bool
 			}{
-				{scorers.KindFilter, filter}, {scorers.KindScorer, scorer},
-				{scorers.KindPicker, picker}, {scorers.KindProfileHandler, handler},
+				{scorers.KindFilter, filter},
+				{scorers.KindScorer, scorer},
+				{scorers.KindPicker, picker},
+				{scorers.KindProfileHandler, handler},
 			} {
 				if declared := s.Kinds&k.kind != 0; declared != k.plays {
 					t.Errorf("kind %d: declared %v, implemented %v", k.kind, declared, k.plays)

@@ -17,16 +17,41 @@ func TestTune(t *testing.T) {
 		max      int
 		capacity []int // of each endpoint
 	}{
-		{"nothing reported", plan.Prefix{AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokens: 131072, LRUCapacityPerServer: 31250},
-			[]metrics{{}}, 64, 2048, []int{31250}},
-		{"small engine blocks", plan.Prefix{AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokens: 131072, LRUCapacityPerServer: 31250},
-			[]metrics{report(16, 19208), {}}, 64, 2048, []int{4802, 31250}},
-		{"large engine blocks", plan.Prefix{AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokens: 131072, LRUCapacityPerServer: 31250},
-			[]metrics{report(256, 1000)}, 256, 512, []int{1000}},
-		{"autoTune off", plan.Prefix{BlockSizeTokens: 128, MaxPrefixBlocks: 77, LRUCapacityPerServer: 500},
-			[]metrics{report(16, 19208)}, 128, 77, []int{500}},
-		{"configured below the smallest", plan.Prefix{BlockSizeTokens: 16, MaxPrefixBlocks: 2048, LRUCapacityPerServer: 500},
-			[]metrics{report(16, 19208)}, 64, 2048, []int{500}},
+		{
+			"nothing reported",
+			plan.Prefix{AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokens: 131072, LRUCapacityPerServer: 31250},
+			[]metrics{{}},
+			64, 2048,
+			[]int{31250},
+		},
+		{
+			"small engine blocks",
+			plan.Prefix{AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokens: 131072, LRUCapacityPerServer: 31250},
+			[]metrics{report(16, 19208), {}},
+			64, 2048,
+			[]int{4802, 31250},
+		},
+		{
+			"large engine blocks",
+			plan.Prefix{AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokens: 131072, LRUCapacityPerServer: 31250},
+			[]metrics{report(256, 1000)},
+			256, 512,
+			[]int{1000},
+		},
+		{
+			"autoTune off",
+			plan.Prefix{BlockSizeTokens: 128, MaxPrefixBlocks: 77, LRUCapacityPerServer: 500},
+			[]metrics{report(16, 19208)},
+			128, 77,
+			[]int{500},
+		},
+		{
+			"configured below the smallest",
+			plan.Prefix{BlockSizeTokens: 16, MaxPrefixBlocks: 2048, LRUCapacityPerServer: 500},
+			[]metrics{report(16, 19208)},
+			64, 2048,
+			[]int{500},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -139,8 +139,9 @@ func events(t *testing.T, stream string) []string {
 		if event == "" {
 			continue
 		}
-		text, ok := strings.CutPrefix(event, "data: ")
-		if text, ok = strings.CutSuffix(text, "\n\n"); !ok || strings.Contains(text, "\n") {
+		text, begins := strings.CutPrefix(event, "data: ")
+		text, ends := strings.CutSuffix(text, "\n\n")
+		if !begins || !ends || strings.Contains(text, "\n") {
 			t.Fatalf("event %q: want one data line and an empty line", event)
 		}
 		data = append(data, text)
