@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestThresholds replays the default trace through a real Envoy and zerohop; it takes about a minute for each case, so
-// it has a build tag: go test -tags e2e ./e2e/replay.
+// TestThresholds replays the default trace through a real Envoy and zerohop; it takes about 40 s for each case, so it
+// has a build tag: go test -tags e2e ./e2e/replay.
 //
 // The hit rates are what the trace can give: an offline replay with exact caches reaches 0.212 and 0.082 to 0.092 by the
 // longest contiguous match, and 0.059 and 0.037 by round robin.
@@ -26,7 +26,7 @@ func TestThresholds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := options{requests: 1000, endpoints: 8, capacity: tt.capacity, speed: 5, config: tt.config, concurrency: 1}
+			o := options{requests: 1000, endpoints: 8, capacity: tt.capacity, speed: 10, config: tt.config, concurrency: 1}
 			reqs, err := readTrace(o)
 			if err != nil {
 				t.Fatal(err)
