@@ -1,10 +1,11 @@
 // Command bench measures what zerohop costs: the same Envoy binary with one worker sends the same requests to instant
-// endpoints directly, through an empty Wasm filter, and through zerohop, in alternating rounds. It reports the CPU time
-// per request of the Envoy process, which is stable on a shared machine, and the client's latency, which is not.
+// endpoints directly, through an empty Wasm filter, through an arrangement like zerohop's without its logic, and through
+// zerohop, in alternating rounds. It reports the CPU time per request of the Envoy process, which is stable on a shared
+// machine, and the client's latency, which is not.
 //
 //	go run ./e2e/bench -json build/out/bench.json
 //
-// With EPP=/path/to/epp in the environment llm-d's endpoint picker is a fourth variant.
+// With EPP=/path/to/epp in the environment llm-d's endpoint picker is one more variant.
 package main
 
 import (
@@ -44,7 +45,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "build/out/bench.json", "write the results to `FILE`; the plot goes beside it")
 	flag.BoolVar(&o.short, "short", false, "fewer and shorter rounds: under a minute")
 	flag.BoolVar(&o.assert, "assert", false, "fail when zerohop's CPU time per request exceeds its budget")
-	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, zerohop, epp")
+	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, floor, zerohop, epp")
 	flag.Parse()
 	o.svg = strings.TrimSuffix(o.json, filepath.Ext(o.json)) + ".svg"
 	if err := run(o); err != nil {
@@ -162,6 +163,7 @@ func startVariants(ctx context.Context, dir, only string, servers *backends) (st
 	}{
 		{direct, false, func() (*variant, error) { return startStatic(ctx, dir, direct, "", servers.addrs()) }},
 		{empty, false, func() (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
+		{floor, false, func() (*variant, error) { return startFloor(ctx, dir, servers.endpoints()) }},
 		{zerohop, false, func() (*variant, error) { return startZerohop(ctx, servers.endpoints()) }},
 		{epp, os.Getenv("EPP") == "", func() (*variant, error) { return startEPP(ctx, dir, os.Getenv("EPP"), servers.endpoints()) }},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/zerohop/zerohop/e2e/harness"
@@ -17,6 +18,7 @@ import (
 const (
 	direct  = "direct"  // static cluster, no filter
 	empty   = "empty"   // direct plus a Wasm filter that does nothing
+	floor   = "floor"   // both filters, ORIGINAL_DST, all callbacks, but no logic
 	zerohop = "zerohop" // both filters, ORIGINAL_DST, agent
 	epp     = "epp"     // ext_proc to llm-d's endpoint picker
 )
@@ -125,14 +127,65 @@ func startZerohop(ctx context.Context, endpoints []harness.Endpoint) (*variant, 
 	}, nil
 }
 
+// startFloor builds the module without logic and starts an Envoy that has it where zerohop's has zerohop.
+func startFloor(ctx context.Context, dir string, endpoints []harness.Endpoint) (*variant, error) {
+	root, err := harness.Root()
+	if err != nil {
+		return nil, err
+	}
+	module := filepath.Join(dir, "floor.wasm")
+	if err := harness.BuildModule(root, module, "./e2e/bench/floormodule"); err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, e := range endpoints {
+		addresses = append(addresses, e.Address)
+	}
+	edit := func(bootstrap []byte) ([]byte, error) {
+		return editBootstrap(bootstrap, func(doc any) {
+			removeKey(doc, "access_log")
+			replaceKey(doc, "filename", module)
+			replaceKey(doc, "value", strings.Join(addresses, ","))
+		})
+	}
+	s, err := harness.Start(ctx, harness.Options{Name: floor, Endpoints: endpoints, Edit: edit, WithoutAgent: true})
+	if err != nil {
+		return nil, err
+	}
+	return &variant{
+		name: floor, envoy: s.Envoy, url: s.URL(), close: func() { s.Close() }, clients: map[int]*loadgen.Client{},
+	}, nil
+}
+
 // removeAccessLog takes every access log out of a bootstrap.
 func removeAccessLog(bootstrap []byte) ([]byte, error) {
+	return editBootstrap(bootstrap, func(doc any) { removeKey(doc, "access_log") })
+}
+
+func editBootstrap(bootstrap []byte, edit func(doc any)) ([]byte, error) {
 	var doc any
 	if err := yaml.Unmarshal(bootstrap, &doc); err != nil {
-		return nil, fmt.Errorf("remove access log: %w", err)
+		return nil, fmt.Errorf("edit bootstrap: %w", err)
 	}
-	removeKey(doc, "access_log")
+	edit(doc)
 	return yaml.Marshal(doc)
+}
+
+// replaceKey sets every member called key that is a string.
+func replaceKey(node any, key, value string) {
+	switch n := node.(type) {
+	case map[string]any:
+		if _, ok := n[key].(string); ok {
+			n[key] = value
+		}
+		for _, v := range n {
+			replaceKey(v, key, value)
+		}
+	case []any:
+		for _, v := range n {
+			replaceKey(v, key, value)
+		}
+	}
 }
 
 func removeKey(node any, key string) {
