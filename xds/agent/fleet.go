@@ -13,7 +13,7 @@ import (
 )
 
 // coalesce is the least time between two versions: the results of many endpoints go out together.
-const coalesce = 5 * time.Millisecond
+const coalesce = 10 * time.Millisecond
 
 // result is one try of one endpoint.
 type result struct {
