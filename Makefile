@@ -26,14 +26,15 @@ build: ## compile agent and filter into build/out
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/zerohop ./xds/cmd/zerohop
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $(OUT)/zerohop.wasm ./filter/module
 
-# The race detector needs a C compiler.
+# The tests on Envoy and on the module build them in other processes, which the test cache does not see: no -count 1, no
+# proof. The race detector needs a C compiler.
 RACE := $(if $(shell command -v gcc),-race)
 
 # The replay of a trace comes last and alone: it is the one test whose result depends on the load of the machine.
 test: ## run all tests but those on a real vLLM
 	$(GO) test $(RACE) ./xds/... ./e2e/vllmsim/... ./e2e/loadgen/...
-	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -timeout 20m $$($(GO) list ./... | grep -vE '/(xds|e2e/vllmsim|e2e/loadgen)(/|$$)')
-	$(GO) test -tags e2e -run TestThresholds -v ./e2e/replay
+	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m $$($(GO) list ./... | grep -vE '/(xds|e2e/vllmsim|e2e/loadgen)(/|$$)')
+	$(GO) test -count 1 -tags e2e -run TestThresholds -v ./e2e/replay
 
 test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and libnuma1)
 	$(GO) test -tags vllm -count 1 -timeout 20m -v ./e2e/vllm/...

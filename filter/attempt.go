@@ -3,6 +3,7 @@ package filter
 import (
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
 // attemptHeaders handles the request headers of one attempt. Envoy has chosen its host already: by the pick for the first,
@@ -22,7 +23,11 @@ func (v *VM) attemptHeaders(id uint32) Action {
 		}
 		return Continue
 	}
+	if s.d.Cur < 0 {
+		return Continue // let go without a pick
+	}
 	v.sched.Retry(v.host.Now(), &s.d, s.nextTry)
+	s.nextTry = s.d.Cur
 	s.responded, s.firstByte, s.announced = false, false, false
 	v.stats.n[cRetries]++
 	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
@@ -44,7 +49,10 @@ func (v *VM) announce(s *stream, ref int32) {
 	if s.nextTry = v.sched.Next(v.host.Now(), &s.d); s.nextTry < 0 {
 		s.nextTry = s.d.Cur
 	}
-	v.host.SetDestination(v.sched.Address(s.nextTry))
+	if !v.host.SetDestination(v.sched.Address(s.nextTry)) {
+		v.stats.n[cHostErrors]++
+		s.nextTry = s.d.Cur
+	}
 	v.announcing = -1
 }
 
@@ -62,11 +70,20 @@ func (v *VM) announceSame() {
 // retries and hides the header from the model server.
 func (v *VM) strayAttempt() {
 	v.stats.n[cStrayAttempts]++
-	if addr := v.host.RequestHeader(names.HeaderDestination); addr != nil {
-		v.line = append(v.line[:0], addr...)
-		v.host.SetDestination(v.line)
-		v.host.RemoveRequestHeader(names.HeaderDestination)
+	if v.plan == nil || v.plan.Destination != plan.DestinationHeader {
+		return
 	}
+	addr := v.host.RequestHeader(names.HeaderDestination)
+	if addr == nil {
+		return
+	}
+	if snapshot.ValidAddress(addr) {
+		v.line = append(v.line[:0], addr...)
+		if !v.host.SetDestination(v.line) {
+			v.stats.n[cHostErrors]++
+		}
+	}
+	v.host.RemoveRequestHeader(names.HeaderDestination)
 }
 
 // ResponseHeaders handles proxy_on_response_headers of either filter. The attempt filter sees every endpoint's answer;
@@ -76,7 +93,7 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 	if s == nil {
 		return Continue
 	}
-	if attempt || !s.attempts {
+	if attempt || (!s.attempts && v.fromEndpoint()) {
 		code := v.answered(s, endOfStream)
 		if attempt && code >= 400 {
 			v.announce(s, ref)
@@ -87,6 +104,10 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 	}
 	return Continue
 }
+
+// fromEndpoint reports whether a response seen downstream has to do with an endpoint, and is not a local reply of another
+// filter.
+func (v *VM) fromEndpoint() bool { return v.host.Property(names.PropertyUpstreamAddress) != nil }
 
 // answered books the response status of the current attempt and returns it.
 func (v *VM) answered(s *stream, endOfStream bool) int {

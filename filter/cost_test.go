@@ -8,6 +8,11 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
+func chatHeaders() []byte {
+	return pairs.Append(nil, ":method", "POST", ":path", "/v1/chat/completions", "content-type", "application/json",
+		":authority", "localhost", "user-agent", "bench", "content-length", "600", "accept", "*/*", "x-request-id", "1")
+}
+
 // BenchmarkCallbacks is the work of the filter's own code for one request without retry, host calls excluded: scan, chain,
 // schedule, accounting.
 func BenchmarkCallbacks(b *testing.B) {
@@ -33,8 +38,7 @@ func BenchmarkCallbacks(b *testing.B) {
 				h.body = append(h.body, "The quick brown fox jumps over the lazy dog and runs away.\\n "...)
 			}
 			h.body = append(h.body, `"}],"stream":true}`...)
-			h.headers = pairs.Append(nil, ":method", "POST", ":path", "/v1/chat/completions", "content-type", "application/json",
-				":authority", "localhost", "user-agent", "bench", "content-length", "600", "accept", "*/*", "x-request-id", "1")
+			h.headers = chatHeaders()
 			id := uint32(10)
 			b.SetBytes(int64(len(h.body)))
 			for b.Loop() {

@@ -25,11 +25,14 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	if outcome == sched.AllCooling {
 		s.reason = reasonAllCooling
 	}
+	s.nextTry = s.d.Cur
 	addr := v.sched.Address(s.d.Cur)
-	if v.plan.Destination == plan.DestinationFilterState {
-		v.host.SetDestination(addr)
-	} else {
+	switch {
+	case v.plan.Destination == plan.DestinationHeader:
 		v.host.ReplaceRequestHeader(names.HeaderDestination, addr)
+	case !v.host.SetDestination(addr):
+		v.stats.n[cHostErrors]++
+		v.fallBack(s.ctx)
 	}
 	s.phase = phaseDecided
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
@@ -57,6 +60,9 @@ func (v *VM) prompt(s *stream, p *sched.Prompt) {
 	p.BlockTokens = s.block
 	if sc.Capped() {
 		v.stats.n[cCapped]++
+	}
+	if sc.ToolsVerbatim() {
+		v.stats.n[cToolsVerbatim]++
 	}
 }
 

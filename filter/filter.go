@@ -14,6 +14,9 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
+// panicLogNs is the least time between two log lines about panics.
+const panicLogNs = 1e9
+
 // tickMs is the period of ticks: lease renewal, statistics, poll retries.
 const tickMs = 100
 
@@ -29,7 +32,9 @@ type VM struct {
 	free     int32 // head of the list of free streams, -1 if none
 	serial   uint32
 
-	announcing int32 // the stream for which announce runs, -1 if none
+	announcing int32  // the stream for which announce runs, -1 if none
+	panicLog   uint64 // when a panic was last logged
+	blind      blind
 
 	scanners     []*scan.Scanner
 	freeScanners []int32
@@ -94,7 +99,7 @@ func (v *VM) Configure(id uint32, size int) bool {
 	v.plan = p
 	v.setRoot(id, rootDownstream)
 	v.active = id
-	v.intake.reset()
+	v.intake.reset(p.Agent.Cluster != "")
 	v.stats.define(v.host)
 	if !v.warmed {
 		v.warmed = true
@@ -113,6 +118,7 @@ func (v *VM) Tick(id uint32) {
 	now := v.host.Now()
 	v.lead(now)
 	v.refresh(now)
+	v.watchBodies(now)
 	v.flush(now)
 	v.heap.check(v.host)
 }
@@ -180,7 +186,10 @@ func (v *VM) dropRoot(id uint32) {
 // cluster.
 func (v *VM) Recovered(id uint32) {
 	v.stats.n[cPanics]++
-	v.host.Log(LogError, "zerohop: recovered from a panic; the request goes to the fallback cluster")
+	if now := v.host.Now(); v.panicLog == 0 || now-v.panicLog > panicLogNs {
+		v.panicLog = now
+		v.host.Log(LogError, "zerohop: recovered from a panic, see zerohop_panics_total; a request that had no endpoint yet goes to the fallback cluster")
+	}
 	if v.announcing >= 0 {
 		v.announceSame()
 		return
@@ -194,10 +203,15 @@ func (v *VM) Recovered(id uint32) {
 	}
 }
 
-// fallBack sends the request to the fallback cluster. In header mode that is where the default route leads.
+// fallBack sends the request to the fallback cluster. In header mode that is where the route leads without the header.
 func (v *VM) fallBack(ctx uint32) {
-	if v.plan != nil && v.plan.Destination == plan.DestinationFilterState && v.host.Use(ctx) {
+	if v.plan == nil || !v.host.Use(ctx) {
+		return
+	}
+	if v.plan.Destination == plan.DestinationFilterState {
 		v.host.ReplaceRequestHeader(names.HeaderFallback, one[:])
+	} else {
+		v.host.RemoveRequestHeader(names.HeaderDestination)
 	}
 }
 

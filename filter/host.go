@@ -38,12 +38,12 @@ type Stream interface {
 	Body(off, limit int) []byte
 	// ResponseHeader returns the first value of a response header.
 	ResponseHeader(name string) []byte
-	// Property returns a property of the stream's filter state, set by SetProperty on this request by either plugin.
+	// Property returns what SetProperty stored on this request by either plugin, or a property that Envoy has of the stream.
 	Property(name string) []byte
 	// SetProperty stores a property in the request's filter state.
 	SetProperty(name string, value []byte)
-	// SetDestination stores ip:port in the filter state that an ORIGINAL_DST cluster reads.
-	SetDestination(addr []byte)
+	// SetDestination stores ip:port in the filter state that an ORIGINAL_DST cluster reads, and reports whether Envoy took it.
+	SetDestination(addr []byte) bool
 	// Respond answers the request locally. headers are serialized pairs.
 	Respond(status int, details, body string, headers []byte)
 }

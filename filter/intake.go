@@ -36,8 +36,14 @@ type intake struct {
 	path  []byte
 }
 
-// reset forgets the call in flight: Envoy drops the calls of an old root context without a word.
-func (in *intake) reset() { in.inFlight, in.retryAt, in.lookedAt = false, 0, 0 }
+// reset forgets the call in flight: Envoy drops the calls of an old root context without a word. Without an agent the
+// snapshot is forgotten too.
+func (in *intake) reset(agent bool) {
+	in.inFlight, in.retryAt, in.lookedAt = false, 0, 0
+	if !agent {
+		in.version, in.leading = 0, false
+	}
+}
 
 // ageMs is the time since the adopted snapshot was received.
 func (in *intake) ageMs(now uint64) uint64 {
@@ -50,7 +56,7 @@ func (in *intake) ageMs(now uint64) uint64 {
 // refresh adopts a newer snapshot from shared data if there is one. It looks at most every lookEveryNs.
 func (v *VM) refresh(now uint64) {
 	in := &v.intake
-	if now-in.lookedAt < lookEveryNs {
+	if v.plan.Agent.Cluster == "" || now-in.lookedAt < lookEveryNs {
 		return
 	}
 	in.lookedAt = now
@@ -138,6 +144,9 @@ func (v *VM) CallDone(id, token uint32, size int) {
 		return
 	}
 	in.inFlight = false
+	if !in.leading {
+		return // another VM leads by now, and may have stored something newer
+	}
 	switch statusCode(v.host.CallStatus()) {
 	case 200:
 		now := v.host.Now()
@@ -152,9 +161,7 @@ func (v *VM) CallDone(id, token uint32, size int) {
 		return
 	}
 	in.failures, in.retryAt = 0, 0
-	if in.leading {
-		v.poll()
-	}
+	v.poll()
 }
 
 // store writes a received snapshot to shared data for all workers, the blob before its version.

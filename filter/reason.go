@@ -6,39 +6,41 @@ import "github.com/zerohop/zerohop/filter/scan"
 type reason uint8
 
 const (
-	reasonScored       reason = iota // the whole profile, prompt known
-	reasonNoBody                     // GET, or no body: nothing to read
-	reasonUnknownPath                // not a path whose body is understood
-	reasonNotJSON                    // scan.NotJSON
-	reasonTruncated                  // scan.Truncated
-	reasonTooDeep                    // scan.TooDeep
-	reasonNoPrompt                   // scan.NoPrompt
-	reasonNoModel                    // scan.NoModel
-	reasonFieldTooBig                // scan.FieldTooBig
-	reasonUnreadable                 // scan.Unreadable
-	reasonScannersBusy               // too many bodies are being scanned
-	reasonAllCooling                 // every endpoint is cooled down or draining; the least bad one was taken
-	reasonNoEndpoints                // there is no endpoint
-	reasonFilteredOut                // the profile's filters left none
+	reasonScored          reason = iota // the whole profile, prompt known
+	reasonNoBody                        // GET, or no body: nothing to read
+	reasonUnknownPath                   // not a path whose body is understood
+	reasonNotJSON                       // scan.NotJSON
+	reasonTruncated                     // scan.Truncated
+	reasonTooDeep                       // scan.TooDeep
+	reasonNoPrompt                      // scan.NoPrompt
+	reasonNoModel                       // scan.NoModel
+	reasonFieldTooBig                   // scan.FieldTooBig
+	reasonUnreadable                    // scan.Unreadable
+	reasonScannersBusy                  // too many bodies are being scanned
+	reasonNoBodyCallbacks               // Envoy shows no bodies, see blind.go
+	reasonAllCooling                    // every endpoint is cooled down or draining; the least bad one was taken
+	reasonNoEndpoints                   // there is no endpoint
+	reasonFilteredOut                   // the profile's filters left none
 	reasons
 )
 
 // reasonNames are the names in the access log and, within "zerohop_fallback_NAME_total", in Envoy's stats.
 var reasonNames = [reasons]string{
-	reasonScored:       "scored",
-	reasonNoBody:       "no_body",
-	reasonUnknownPath:  "unknown_path",
-	reasonNotJSON:      "not_json",
-	reasonTruncated:    "truncated",
-	reasonTooDeep:      "too_deep",
-	reasonNoPrompt:     "no_prompt",
-	reasonNoModel:      "no_model",
-	reasonFieldTooBig:  "field_too_big",
-	reasonUnreadable:   "unreadable",
-	reasonScannersBusy: "scanners_busy",
-	reasonAllCooling:   "all_cooling",
-	reasonNoEndpoints:  "no_endpoints",
-	reasonFilteredOut:  "filtered_out",
+	reasonScored:          "scored",
+	reasonNoBody:          "no_body",
+	reasonUnknownPath:     "unknown_path",
+	reasonNotJSON:         "not_json",
+	reasonTruncated:       "truncated",
+	reasonTooDeep:         "too_deep",
+	reasonNoPrompt:        "no_prompt",
+	reasonNoModel:         "no_model",
+	reasonFieldTooBig:     "field_too_big",
+	reasonUnreadable:      "unreadable",
+	reasonScannersBusy:    "scanners_busy",
+	reasonNoBodyCallbacks: "no_body_callbacks",
+	reasonAllCooling:      "all_cooling",
+	reasonNoEndpoints:     "no_endpoints",
+	reasonFilteredOut:     "filtered_out",
 }
 
 // scanReasons translates the scanner's results.

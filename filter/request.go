@@ -25,8 +25,11 @@ func (v *VM) RequestHeaders(id uint32, endOfStream bool) Action {
 		if s.reason == reasonScored {
 			s.reason = reasonNoBody
 		}
+	case s.reason == reasonScored && v.blind.on:
+		s.reason = reasonNoBodyCallbacks
 	case s.reason == reasonScored:
 		if v.acquireScanner(s) {
+			v.blind.waiting = true
 			s.block = v.sched.BlockTokens()
 			v.scanners[s.scanner].Reset(s.api, s.block, v.sched.MaxBlocks())
 			s.phase = phaseBody
@@ -40,7 +43,11 @@ func (v *VM) RequestHeaders(id uint32, endOfStream bool) Action {
 // RequestBody handles proxy_on_request_body; size is the number of body bytes that Envoy holds, from the start of the body.
 func (v *VM) RequestBody(id uint32, size int, endOfStream bool) Action {
 	s, ref, attempt := v.lookup(id)
-	if s == nil || attempt || s.phase == phaseDecided {
+	if s == nil || attempt {
+		return Continue
+	}
+	v.blind = blind{seen: true}
+	if s.phase == phaseDecided {
 		return Continue
 	}
 	if s.phase != phaseBody {
@@ -63,6 +70,7 @@ func (v *VM) RequestTrailers(id uint32) Action {
 	if s == nil || attempt {
 		return Continue
 	}
+	v.blind = blind{seen: true}
 	for i := range names.Stripped {
 		v.host.RemoveRequestTrailer(names.Stripped[i])
 	}

@@ -23,7 +23,8 @@ const (
 	cClamped               // scores outside [0,1]
 	cEvicted               // prefix index records evicted
 	cUniversal             // requests whose leading blocks were discounted as universal
-	cOverflow              // endpoints beyond the configured bound
+	cToolsVerbatim         // prompts whose tools were too large or deep to be sorted
+	cHostErrors            // destinations that Envoy did not take
 	counters
 )
 
@@ -47,7 +48,8 @@ var counterNames = [counters]string{
 	cClamped:        "zerohop_clamped_scores_total",
 	cEvicted:        "zerohop_prefix_evicted_records_total",
 	cUniversal:      "zerohop_universal_prefixes_total",
-	cOverflow:       "zerohop_overflow_endpoints_total",
+	cToolsVerbatim:  "zerohop_tools_verbatim_total",
+	cHostErrors:     "zerohop_host_errors_total",
 }
 
 // maxSamples is how many decision times are kept until the next flush; more flush at once.
@@ -69,6 +71,7 @@ type stats struct {
 	decision    uint32 // histogram, µs from the last body callback to the pick
 	snapshotAge uint32 // gauge, ms, set by the leader
 	endpoints   uint32 // gauge, set by the leader
+	overflow    uint32 // gauge: endpoints beyond the configured bound, set by the leader
 }
 
 // define defines the stats once per VM.
@@ -88,6 +91,7 @@ func (t *stats) define(h Host) {
 	t.decision = h.DefineMetric(Histogram, "zerohop_decision_us")
 	t.snapshotAge = h.DefineMetric(Gauge, "zerohop_snapshot_age_ms")
 	t.endpoints = h.DefineMetric(Gauge, "zerohop_endpoints")
+	t.overflow = h.DefineMetric(Gauge, "zerohop_overflow_endpoints")
 }
 
 // picked counts a request that got an endpoint.
@@ -135,6 +139,7 @@ func (v *VM) flush(now uint64) {
 	t.flushSamples(v.host)
 	if v.intake.leading {
 		v.host.Record(t.endpoints, uint64(s.Endpoints))
+		v.host.Record(t.overflow, s.Overflow)
 		v.host.Record(t.snapshotAge, v.intake.ageMs(now))
 	}
 }
@@ -146,5 +151,4 @@ func (t *stats) adopt(s *sched.Stats) {
 	t.n[cClamped] = int64(s.Clamped)
 	t.n[cEvicted] = int64(s.IndexEvicted)
 	t.n[cUniversal] = int64(s.UniversalHits)
-	t.n[cOverflow] = int64(s.Overflow)
 }

@@ -144,7 +144,7 @@ func (h *warmHost) RemoveRequestHeader(string)             {}
 func (h *warmHost) RemoveRequestTrailer(string)            {}
 func (h *warmHost) ResponseHeader(string) []byte           { return []byte("200") }
 func (h *warmHost) Property(string) []byte                 { return h.property }
-func (h *warmHost) SetDestination([]byte)                  {}
+func (h *warmHost) SetDestination([]byte) bool             { return true }
 func (h *warmHost) Respond(int, string, string, []byte)    {}
 func (h *warmHost) Log(LogLevel, string)                   {}
 func (h *warmHost) Configuration(int) []byte               { return h.config }

@@ -83,15 +83,15 @@ const (
 )
 
 // SetDestination implements filter.Stream.
-func (Host) SetDestination(addr []byte) {
+func (Host) SetDestination(addr []byte) bool {
 	if len(addr) > maxAddressLen {
-		return
+		return false
 	}
 	destination = append(destination[:pathFieldLen], 2<<3|2, byte(len(addr)))
 	destination = append(destination, addr...)
 	destination = append(destination, 3<<3, spanDownstreamRequest)
 	p, n := pointer(destination)
-	proxyCallForeign("set_envoy_filter_state", p, n, &outPtr, &outLen)
+	return proxyCallForeign("set_envoy_filter_state", p, n, &outPtr, &outLen) == statusOK
 }
 
 // Respond implements filter.Stream.

@@ -224,12 +224,15 @@ func (h *Host) SetProperty(name string, value []byte) {
 }
 
 // SetDestination implements filter.Stream.
-func (h *Host) SetDestination(addr []byte) {
+func (h *Host) SetDestination(addr []byte) bool {
 	h.take("SetDestination")
 	defer h.spoil()
-	if c := h.context("SetDestination"); c != nil {
-		c.stream.destination = h.p.intern(addr)
+	c := h.context("SetDestination")
+	if c == nil {
+		return false
 	}
+	c.stream.destination = h.p.intern(addr)
+	return true
 }
 
 // Respond implements filter.Stream.

@@ -28,9 +28,12 @@ type property struct {
 	value []byte
 }
 
-// Property returns a filter-state property of the plugins; nil if it was never set. The slice is valid until the next
-// callback.
+// Property returns a filter-state property of the plugins, nil if it was never set, or the address of the newest attempt.
+// The slice is valid until the next callback.
 func (s *Stream) Property(name string) []byte {
+	if n := len(s.res.Hosts); name == names.PropertyUpstreamAddress && n > 0 {
+		return []byte(s.res.Hosts[n-1])
+	}
 	for i := range s.properties {
 		if s.properties[i].name == name {
 			return s.properties[i].value

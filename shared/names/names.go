@@ -48,6 +48,9 @@ const (
 	StateOriginalDst = "envoy.network.transport_socket.original_dst_address"
 )
 
+// PropertyUpstreamAddress is Envoy's attribute upstream.address, as a property path.
+const PropertyUpstreamAddress = "upstream\x00address"
+
 // The agent's HTTP interface.
 const (
 	// PathSnapshot answers GET ?v=N with the newest snapshot as soon as its version differs from N (long poll).
