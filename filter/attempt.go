@@ -26,8 +26,8 @@ func (v *VM) attemptHeaders(id uint32) Action {
 	if s.d.Cur < 0 {
 		return Continue // let go without a pick
 	}
-	v.sched.Retry(v.host.Now(), &s.d, s.nextTry)
-	s.nextTry = s.d.Cur
+	v.sched.Retry(v.host.Now(), &s.d, s.nextTry, s.nextGen)
+	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	s.responded, s.firstByte, s.announced = false, false, false
 	v.stats.n[cRetries]++
 	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
@@ -49,9 +49,10 @@ func (v *VM) announce(s *stream, ref int32) {
 	if s.nextTry = v.sched.Next(v.host.Now(), &s.d); s.nextTry < 0 {
 		s.nextTry = s.d.Cur
 	}
+	s.nextGen = v.sched.Gen(s.nextTry)
 	if !v.host.SetDestination(v.sched.Address(s.nextTry)) {
 		v.stats.n[cHostErrors]++
-		s.nextTry = s.d.Cur
+		s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	}
 	v.announcing = -1
 }
@@ -60,7 +61,7 @@ func (v *VM) announce(s *stream, ref int32) {
 func (v *VM) announceSame() {
 	s := &v.streams[v.announcing]
 	v.announcing = -1
-	s.nextTry = s.d.Cur
+	s.nextTry, s.nextGen = s.d.Cur, v.sched.Gen(s.d.Cur)
 	if v.host.Use(s.ctx) {
 		v.host.SetDestination(v.sched.Address(s.d.Cur))
 	}

@@ -25,7 +25,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	if outcome == sched.AllCooling {
 		s.reason = reasonAllCooling
 	}
-	s.nextTry = s.d.Cur
+	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	addr := v.sched.Address(s.d.Cur)
 	switch {
 	case v.plan.Destination == plan.DestinationHeader:

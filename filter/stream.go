@@ -12,6 +12,7 @@ type stream struct {
 	next    int32  // next free record
 	scanner int32  // index into VM.scanners; -1 if none
 	nextTry int32  // slot announced for the attempt after the current one
+	nextGen uint32 // generation of nextTry when it was announced
 	seen    int    // bytes of the body that were scanned
 	block   int    // tokens per prefix block that the scan was begun with
 

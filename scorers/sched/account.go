@@ -110,16 +110,21 @@ func (s *Scheduler) work(d *Decision, slot, match int32) int64 {
 
 // Retry says that the current attempt failed without a response byte and that an attempt at slot began: the load moves
 // with the attempt, and the failed endpoint is cooled down. The slot is the one that Next returned, or Cur for another
-// attempt at the same endpoint.
-func (s *Scheduler) Retry(now uint64, d *Decision, slot int32) {
+// attempt at the same endpoint, and gen is what Gen said of it when its address was given away. If the slot has been given
+// to another endpoint since, the attempt goes to one that is gone: nothing is booked for it, and Cur is -1.
+func (s *Scheduler) Retry(now uint64, d *Decision, slot int32, gen uint32) {
 	s.finish(now, d, true)
-	s.begin(now, d, s.entry(d, slot))
+	if !s.fleet.Valid(slot, gen) {
+		d.Cur, d.CurGen, d.State = -1, 0, 0
+		d.Attempt++
+		return
+	}
+	s.begin(now, d, s.entry(d, slot, gen))
 }
 
-// entry returns the index of slot in the ranked list. A slot that is not in it, or that holds another endpoint than it did,
-// gets a place there: at the end, or if the list is full that of the last entry, which is the least wanted.
-func (s *Scheduler) entry(d *Decision, slot int32) int {
-	gen := s.fleet.Gen(slot)
+// entry returns the index of slot at generation gen in the ranked list. If it is not there it gets a place: at the end, or
+// if the list is full that of the last entry, which is the least wanted.
+func (s *Scheduler) entry(d *Decision, slot int32, gen uint32) int {
 	for i := range int(d.N) {
 		if d.Slots[i] == slot && d.Gen[i] == gen {
 			return i

@@ -77,7 +77,7 @@ func TestLoadMovesWithRetry(t *testing.T) {
 		t.Fatalf("next is %d after %d", next, failed)
 	}
 	wantLoads(t, s, "Next books nothing", map[string]load{"A": {1, 64}})
-	s.Retry(12*ms, &d, next)
+	s.Retry(12*ms, &d, next, s.Gen(next))
 	wantLoads(t, s, "retried", map[string]load{string(s.Name(next)[3:]): {1, 128}})
 	if s.fleet.Usable(13*ms, failed) || d.Attempt != 2 || d.Cur != next {
 		t.Errorf("failed endpoint usable %v, attempt %d, current %d", s.fleet.Usable(13*ms, failed), d.Attempt, d.Cur)
@@ -86,11 +86,11 @@ func TestLoadMovesWithRetry(t *testing.T) {
 	if last < 0 || last == next || last == failed {
 		t.Fatalf("third endpoint is %d", last)
 	}
-	s.Retry(15*ms, &d, last)
+	s.Retry(15*ms, &d, last, s.Gen(last))
 	if got := s.Next(16*ms, &d); got != -1 {
 		t.Errorf("fourth of three endpoints is %d", got)
 	}
-	s.Retry(17*ms, &d, d.Cur)
+	s.Retry(17*ms, &d, d.Cur, d.CurGen)
 	s.Done(18*ms, &d, true)
 	wantLoads(t, s, "all failed", nil)
 	if n := s.Stats(18 * ms).CoolDowns; n != 4 {
@@ -137,7 +137,7 @@ func TestNextBeyondTheList(t *testing.T) {
 			t.Fatalf("attempt %d: next is %d, seen %v", d.Attempt+1, next, seen)
 		}
 		seen[next] = true
-		s.Retry((11+i)*ms, &d, next)
+		s.Retry((11+i)*ms, &d, next, s.Gen(next))
 	}
 	s.Done(40*ms, &d, false)
 	wantLoads(t, s, "done", nil)
@@ -172,6 +172,46 @@ func TestEndpointVanishes(t *testing.T) {
 	}
 	publish(t, s, p, 2, 14*ms, metrics{}, metrics{})
 	wantLoads(t, s, "back again", nil)
+}
+
+// TestAnnouncedEndpointVanishes gives the slot that a retry was announced for to another endpoint before the retry begins.
+func TestAnnouncedEndpointVanishes(t *testing.T) {
+	p := testPlan(3)
+	two := *p
+	two.Endpoints = p.Endpoints[:2]
+	s := newScheduler(t, &two)
+	var d Decision
+	start(t, s, &d)
+	next := s.Next(11*ms, &d)
+	gen := s.Gen(next)
+	if next != slotOf(t, s, "B") {
+		t.Fatalf("next is %d", next)
+	}
+	other := *p
+	other.Endpoints = []plan.Endpoint{p.Endpoints[0], p.Endpoints[2]}
+	publish(t, s, &other, 1, 12*ms, metrics{}, metrics{})
+	if slotOf(t, s, "C") != next {
+		t.Fatal("the slot was not given to C, the test tests nothing")
+	}
+	s.Retry(13*ms, &d, next, gen)
+	wantLoads(t, s, "retried at an endpoint that is gone", nil)
+	if d.Cur != -1 || d.Attempt != 2 || s.fleet.Usable(14*ms, slotOf(t, s, "A")) {
+		t.Errorf("current %d, attempt %d, A usable %v", d.Cur, d.Attempt, s.fleet.Usable(14*ms, slotOf(t, s, "A")))
+	}
+	s.Status(14*ms, &d, 500)
+	s.FirstByte(&d)
+	after := d
+	s.Done(15*ms, &after, true)
+	if !s.fleet.Usable(16*ms, next) || s.Stats(16*ms).CoolDowns != 1 {
+		t.Errorf("C usable %v, %d cool-downs", s.fleet.Usable(16*ms, next), s.Stats(16*ms).CoolDowns)
+	}
+	if got := s.Next(16*ms, &d); got != next {
+		t.Fatalf("next is %d, want C", got)
+	}
+	s.Retry(17*ms, &d, next, s.Gen(next))
+	wantLoads(t, s, "retried at C", map[string]load{"C": {1, 128}})
+	s.Done(18*ms, &d, false)
+	wantLoads(t, s, "done", nil)
 }
 
 func TestCancelledProbeIsRepeated(t *testing.T) {

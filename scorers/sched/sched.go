@@ -168,6 +168,10 @@ func (s *Scheduler) Address(slot int32) []byte { return s.fleet.Address(slot) }
 // Name returns namespace/name of slot. The slice is valid until the next Apply.
 func (s *Scheduler) Name(slot int32) []byte { return s.fleet.Name(slot) }
 
+// Gen returns the generation of slot, which changes when the slot is given to another endpoint. It is never 0. Whoever gives
+// the address of a slot away for later keeps it.
+func (s *Scheduler) Gen(slot int32) uint32 { return s.fleet.Gen(slot) }
+
 // Stats are counters since the scheduler was made and gauges of now.
 type Stats struct {
 	Endpoints     int    // known endpoints
