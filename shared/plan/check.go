@@ -17,6 +17,7 @@ func (p *Plan) problems() []fieldError {
 		c.positive("agent.staleMs", p.Agent.StaleMs)
 	}
 	c.positive("bounds.endpoints", p.Bounds.Endpoints)
+	c.checkIndex(p.Bounds)
 	if !p.Prefix.AutoTune {
 		c.positive("prefix.blockSizeTokens", p.Prefix.BlockSizeTokens)
 	}
@@ -43,6 +44,23 @@ func (c *checker) oneOf(path, got, a, b string) {
 func (c *checker) positive(path string, got int) {
 	if got < 1 {
 		c.add(path, "must be at least 1, not "+strconv.Itoa(got))
+	}
+}
+
+// maxIndexMiB bounds what a worker's prefix index may grow to. Envoy gives a module 1 GiB.
+const maxIndexMiB = 512
+
+// checkIndex refuses bounds by which the prefix index could outgrow the module's memory: 64 bytes a record for entry, record
+// and tables, and one bit for each endpoint, in words of 64 that double.
+func (c *checker) checkIndex(b Bounds) {
+	words := 1
+	for words*64 < b.Endpoints && words < 1<<20 {
+		words *= 2
+	}
+	const limit = maxIndexMiB << 20
+	if most := limit / (64 + 8*words); b.IndexBlocks > most {
+		c.add("bounds.indexBlocks", "must be at most "+strconv.Itoa(most)+" with "+strconv.Itoa(b.Endpoints)+" endpoints, not "+
+			strconv.Itoa(b.IndexBlocks)+": the prefix index of a worker would take more than "+strconv.Itoa(maxIndexMiB)+" MiB")
 	}
 }
 

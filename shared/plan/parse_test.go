@@ -202,6 +202,9 @@ func TestParseProblems(t *testing.T) {
 		{"negative", `"staleMs":2000`, `"staleMs":-1`, []string{`agent.staleMs: must be an integer from 0 to 2147483647, not -1`}},
 		{"too large", `"staleMs":2000`, `"staleMs":2147483648`, []string{`agent.staleMs: must be an integer from 0 to 2147483647, not 2.147483648e+09`}},
 		{"no float64", `"staleMs":2000`, `"staleMs":1e999`, []string{`agent.staleMs: number 1e999 is out of range`}},
+		{"index larger than the module's memory", `"indexBlocks":1048576`, `"indexBlocks":3000000`, []string{
+			`bounds.indexBlocks: must be at most 2796202 with 1024 endpoints, not 3000000: the prefix index of a worker would take more than 512 MiB`,
+		}},
 		{"section of another type", `"bounds":{"endpoints":1024,"indexBlocks":1048576}`, `"bounds":[]`, []string{
 			`bounds: must be an object, not an array`, `bounds.endpoints: must be at least 1, not 0`,
 		}},
