@@ -83,14 +83,15 @@ func mustExist(path string) error {
 	return nil
 }
 
-// BuildGo builds the main package pkg of the module in root into the file out.
+// BuildGo builds the main package pkg of the module in root into the file out, as the Makefile does.
 func BuildGo(root, out, pkg string) error {
-	return build(root, out, pkg, []string{"CGO_ENABLED=0"}, "-ldflags=-s -w")
+	return build(root, out, pkg, []string{"CGO_ENABLED=0"})
 }
 
-// BuildModule builds the main package pkg as a Wasm reactor module into the file out.
-func BuildModule(root, out, pkg string) error {
-	return build(root, out, pkg, []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-ldflags=-s -w")
+// BuildModule builds the main package pkg as a Wasm reactor module into the file out, as the Makefile does, with more flags
+// of go build if given.
+func BuildModule(root, out, pkg string, flags ...string) error {
+	return build(root, out, pkg, []string{"GOOS=wasip1", "GOARCH=wasm"}, append([]string{"-buildmode=c-shared", "-ldflags=-s -w"}, flags...)...)
 }
 
 // build writes beside the target and renames, so that a process that has the old file open or mapped keeps it whole.

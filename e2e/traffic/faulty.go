@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -49,11 +48,8 @@ func buildFaulty(root string) error {
 		return err
 	}
 	faulty.dir, faulty.module = dir, filepath.Join(dir, "zerohop.wasm")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags", "faultinject", "-buildmode=c-shared", "-ldflags=-s -w",
-		"-o", faulty.module, "./filter/module")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the module with fault injection: %w\n%s", err, out)
+	if err := harness.BuildModule(root, faulty.module, "./filter/module", "-tags=faultinject"); err != nil {
+		return fmt.Errorf("with fault injection: %w", err)
 	}
 	return nil
 }

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/filter/hosttest"
 )
 
@@ -27,16 +28,9 @@ type Binary struct {
 
 // Build compiles the module from source as the Makefile does, with more flags if given, and returns the path of the binary
 // in dir. root is the root of the repository.
-func Build(ctx context.Context, root, dir string, flags ...string) (string, error) {
+func Build(root, dir string, flags ...string) (string, error) {
 	out := filepath.Join(dir, "zerohop.wasm")
-	args := append([]string{"build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, "./filter/module")...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the module: %w\n%s", err, text)
-	}
-	return out, nil
+	return out, harness.BuildModule(root, out, "./filter/module", flags...)
 }
 
 // Open reads a binary and compiles it to machine code.

@@ -20,7 +20,7 @@ func TestNoAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	path, err := Build(t.Context(), root, dir, "-overlay="+overlay(t, root, dir))
+	path, err := Build(root, dir, "-overlay="+overlay(t, root, dir))
 	if err != nil {
 		t.Fatal(err)
 	}

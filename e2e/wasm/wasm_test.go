@@ -34,7 +34,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	path, err := Build(ctx, filepath.Join("..", ".."), dir)
+	path, err := Build(filepath.Join("..", ".."), dir)
 	if err != nil {
 		return 1, err
 	}
