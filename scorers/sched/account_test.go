@@ -265,7 +265,12 @@ func TestReconfigureKeepsState(t *testing.T) {
 		t.Errorf("stats %+v, C usable %v", st, s.fleet.Usable(12*ms, slotOf(t, s, "C")))
 	}
 	publish(t, s, p, 1, 13*ms, metrics{}, metrics{})
+	good.Agent.Cluster = "agent"
 	if err := s.Reconfigure(&good); err != nil || s.Stats(14*ms).Endpoints != 2 {
 		t.Errorf("error %v, %d endpoints; a snapshot goes before the plan's list", err, s.Stats(14*ms).Endpoints)
+	}
+	good.Agent.Cluster = ""
+	if err := s.Reconfigure(&good); err != nil || s.Stats(14*ms).Endpoints != 4 {
+		t.Errorf("error %v, %d endpoints; without an agent the plan's list counts", err, s.Stats(14*ms).Endpoints)
 	}
 }

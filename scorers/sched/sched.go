@@ -126,6 +126,9 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 // install takes over what does not depend on whether the plan is the first.
 func (s *Scheduler) install(p *plan.Plan) {
 	s.plan = *p
+	if p.Agent.Cluster == "" {
+		s.received = 0 // what an earlier plan's agent sent is over
+	}
 	if s.received == 0 {
 		s.afterApply(s.fleet.ApplyPlan(p.Endpoints, 0))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // polls counts the open polls of all workers.
@@ -254,5 +255,25 @@ func tooManyEndpoints(t *testing.T, s Subject) {
 	w.wantMetric("zerohop_snapshots_total", 1)
 	w.wantMetric("zerohop_endpoints", int64(w.plan.Bounds.Endpoints))
 	w.wantMetric("zerohop_overflow_endpoints", int64(endpoints-w.plan.Bounds.Endpoints))
+	w.check()
+}
+
+// agentRemoved replaces a plan with an agent by one without: its own endpoints count from then on, although the snapshot is
+// still in shared data, and for a rebuilt VM too.
+func agentRemoved(t *testing.T, s Subject) {
+	w := single(t, s, 2)
+	k := w.worker()
+	w.Agent = &hosttest.Agent{Version: 1, Blob: Snapshot(1, 4)}
+	w.Run(time.Second)
+	r := Chat(ChatBody(short))
+	w.wantHost(w.do(k, &r, hosttest.ToEndpoint), 4)
+	w.plan = Plan(w.plan.Destination, 1)
+	w.plan.Agent.Cluster = ""
+	k.Load(names.RootDownstream, plan.Append(nil, w.plan))
+	w.Run(time.Second)
+	w.wantHost(w.do(k, &r, hosttest.ToEndpoint), 1)
+	k.Rebuild()
+	w.Run(time.Second)
+	w.wantHost(w.do(k, &r, hosttest.ToEndpoint), 1)
 	w.check()
 }

@@ -51,6 +51,7 @@ var scenarios = []scenario{
 	{"snapshot adopted by the other worker", adoptedByOther},
 	{"endpoint leaves under a request", endpointLeaves},
 	{"more endpoints than configured", tooManyEndpoints},
+	{"agent taken out of the plan", agentRemoved},
 }
 
 // Run runs the whole table against a subject.
