@@ -67,4 +67,7 @@ func TestEndpointsYAML(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("endpoint file (-want +got):\n%s", d)
 	}
+	if got, want := string(EndpointsYAML(nil)), "endpoints: []\n"; got != want {
+		t.Errorf("file without endpoints %q, want %q: the agent rejects a key without a list", got, want)
+	}
 }

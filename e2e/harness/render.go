@@ -46,6 +46,9 @@ func (s *Stack) render(ctx context.Context, admin string) ([]byte, error) {
 
 // EndpointsYAML writes endpoints in the form of the EPP's endpoint file.
 func EndpointsYAML(endpoints []Endpoint) []byte {
+	if len(endpoints) == 0 {
+		return []byte("endpoints: []\n") // a key without a value is not a list
+	}
 	var b bytes.Buffer
 	b.WriteString("endpoints:\n")
 	for _, e := range endpoints {
