@@ -10,7 +10,7 @@ import "github.com/zerohop/zerohop/shared/plan"
 // as long as that endpoint exists; free slots are never candidates. Plugins read it and never write it.
 type Endpoints struct {
 	ID      []uint64  // identity (snapshot.EndpointID); 0 marks a free slot
-	Waiting []float64 // requests waiting in the engine: scraped value plus our picks since that scrape (see fleet)
+	Waiting []float64 // requests waiting in the engine: scraped or estimated value plus our picks since (see fleet)
 	Running []float64 // requests running in the engine as scraped
 	KVUsage []float64 // share of KV blocks in use, 0..1, as scraped
 	Fresh   []bool    // the scraped numbers exist and are not stale
@@ -36,7 +36,7 @@ type Cycle struct {
 	Request   Request
 	Rand      *Rand
 
-	Neutral uint32 // incremented by a scorer for each candidate it scored neutrally for want of fresh metrics
+	Neutral uint32 // incremented by a scorer for each candidate it scored without fresh metrics
 }
 
 // Filter narrows the candidates. It compacts cand (slots) in place, keeps the order, and returns the shortened slice.

@@ -72,7 +72,7 @@ func apply[S source](t *Table, src S, recvAt, now uint64) Change {
 		rewrite(t, src)
 	}
 	t.scratch = snapshot.Endpoint{}
-	t.recount()
+	t.expires = 0 // Waiting is to be computed anew
 	t.Refresh(now)
 	return c
 }
@@ -200,6 +200,10 @@ func (t *Table) Refresh(now uint64) {
 		if t.view.Fresh[s] {
 			t.expires = min(t.expires, until)
 		}
+	}
+	t.assume(now)
+	t.recount()
+	for _, s := range t.live {
 		t.setWaiting(s)
 	}
 }

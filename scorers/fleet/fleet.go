@@ -41,7 +41,7 @@ type Table struct {
 	blockSize []uint32 // tokens, as reported
 	numBlocks []uint32 // engine blocks, as reported
 	pending   []int32  // requests of this worker that have no first byte
-	since     []int32  // those of them in the ring that the newest scrape has not seen
+	since     []int32  // those of them in the ring that the newest scrape has not seen; see seenAt
 	draining  []bool
 	health    []health
 	text      []text
@@ -50,6 +50,9 @@ type Table struct {
 	ring    []pick // newest picks, by serial number modulo its length
 	serial  uint32
 	expires uint64 // when the first fresh number becomes stale
+
+	assumed   float64 // waiting requests of an endpoint that is not fresh
+	assumedAt uint64  // when that would have been scraped
 
 	scratch   snapshot.Endpoint // during an Apply only
 	removed   []int32
@@ -108,9 +111,6 @@ func (t *Table) BlockSize(slot int32) int { return int(t.blockSize[slot]) }
 
 // NumBlocks returns the number of KV blocks that slot reports; 0 if unknown.
 func (t *Table) NumBlocks(slot int32) int { return int(t.numBlocks[slot]) }
-
-// Scraped returns the waiting requests of slot as scraped, whatever their age.
-func (t *Table) Scraped(slot int32) float64 { return t.scraped[slot] }
 
 // Overflow returns the number of endpoints of the last snapshot that were ignored for the limit.
 func (t *Table) Overflow() int { return t.overflow }

@@ -145,6 +145,51 @@ func TestWaiting(t *testing.T) {
 	check("stale", 0, false)
 }
 
+// TestWaitingWithoutFreshMetrics follows an endpoint that is never scraped beside others that are.
+func TestWaitingWithoutFreshMetrics(t *testing.T) {
+	tab, l := New(8, stale), fleetOf(4)
+	publish := func(now uint64, seq uint32) {
+		l[0], l[1] = scrapedAs(l[0], seq, 0, 6), scrapedAs(l[1], seq, 40, 10)
+		l[2] = scrapedAs(l[2], seq, 0, 500)
+		l[2].Flags = snapshot.Draining
+		apply(tab, l, now, now)
+	}
+	publish(100*ms, 1)
+	slot := tab.order[3]
+	gen := tab.Gen(slot)
+	check := func(step string, want float64) {
+		t.Helper()
+		if got := tab.View().Waiting[slot]; got != want || tab.View().Fresh[slot] {
+			t.Errorf("%s: waiting %v fresh %v, want %v", step, got, tab.View().Fresh[slot], want)
+		}
+	}
+	check("mean of those that do not drain", 8)
+	serial := tab.Begin(190*ms, slot, 10)
+	tab.Begin(105*ms, tab.order[0], 10)
+	check("own pick", 8+PickShare)
+	publish(205*ms, 2) // mean time of the scrapes is 185 ms
+	check("not seen by the scrapes of the others", 8+PickShare)
+	publish(215*ms, 3) // 195 ms
+	check("seen by them", 8)
+	tab.FirstByte(slot, gen, 10, serial)
+	check("answered", 8+AnsweredShare)
+	tab.End(slot, gen)
+	check("finished", 8)
+	if got := tab.Queue(slot); got != 8 {
+		t.Errorf("queue %v, want 8", got)
+	}
+	for range 100 {
+		tab.Begin(220*ms, slot, 10)
+	}
+	publish(300*ms, 4)
+	check("answers none", 100*PickShare)
+	tab.Refresh(2000 * ms)
+	check("nobody is fresh", 100*PickShare)
+	if got := tab.Queue(slot); got != 0 {
+		t.Errorf("queue %v, want 0", got)
+	}
+}
+
 // TestRingOverflow picks more often between two scrapes than the ring remembers.
 func TestRingOverflow(t *testing.T) {
 	tab, l := New(8, stale), fleetOf(1)

@@ -22,7 +22,7 @@ func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
 	p := &t.ring[t.serial%ringLen]
 	t.forget(p)
 	*p = pick{at: max(now, 1), serial: t.serial, slot: slot, gen: t.gen[slot]}
-	if p.at > t.scrapedAt[slot] {
+	if p.at > t.seenAt(slot) {
 		t.since[slot]++
 	}
 	t.setWaiting(slot)
@@ -56,31 +56,63 @@ func (t *Table) forget(p *pick) {
 	if p.at == 0 {
 		return
 	}
-	if t.Valid(p.slot, p.gen) && p.at > t.scrapedAt[p.slot] {
+	if t.Valid(p.slot, p.gen) && p.at > t.seenAt(p.slot) {
 		t.since[p.slot]--
 		t.setWaiting(p.slot)
 	}
 	p.at = 0
 }
 
+// assume finds what an endpoint without fresh metrics is taken to report: the mean of the fresh ones, at the mean age of their
+// scrapes. With its own requests alone it would look idle beside endpoints that have a queue, and get all the traffic.
+// Endpoints that drain take no requests, so that theirs say nothing about the others.
+func (t *Table) assume(now uint64) {
+	n, waiting, age := 0.0, 0.0, 0.0
+	for _, s := range t.live {
+		if t.view.Fresh[s] && !t.draining[s] {
+			n++
+			waiting += t.scraped[s]
+			age += float64(now) - float64(t.scrapedAt[s])
+		}
+	}
+	t.assumed, t.assumedAt = 0, 0
+	if n > 0 {
+		t.assumed = waiting / n
+		t.assumedAt = now - min(uint64(max(age/n, 0)), now)
+	}
+}
+
+// seenAt returns the time up to which the queue length that is believed of slot has seen picks.
+func (t *Table) seenAt(s int32) uint64 {
+	if t.view.Fresh[s] {
+		return t.scrapedAt[s]
+	}
+	return t.assumedAt
+}
+
+// Queue returns the waiting requests of slot as scraped, without picks since: the mean of the fresh endpoints for one that is
+// not fresh, and 0 if none is.
+func (t *Table) Queue(s int32) float64 {
+	if t.view.Fresh[s] {
+		return t.scraped[s]
+	}
+	return t.assumed
+}
+
 // recount counts the picks in the ring that the newest scrapes have not seen.
 func (t *Table) recount() {
 	clear(t.since)
 	for i := range t.ring {
-		if p := &t.ring[i]; p.at != 0 && t.Valid(p.slot, p.gen) && p.at > t.scrapedAt[p.slot] {
+		if p := &t.ring[i]; p.at != 0 && t.Valid(p.slot, p.gen) && p.at > t.seenAt(p.slot) {
 			t.since[p.slot]++
 		}
 	}
-	t.expires = 0 // Waiting is to be computed anew
 }
 
-// setWaiting computes the effective number of waiting requests. With fresh metrics it is what was scraped plus a share for
-// each own pick since; an endpoint that takes requests and answers none shows by its pending ones, whatever it reports.
-// Without metrics what this worker has sent is all that is known.
+// setWaiting computes the effective number of waiting requests. It is what was scraped plus a share for each own pick since;
+// an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no endpoint has fresh
+// metrics, what this worker has sent is all that is known.
 func (t *Table) setWaiting(s int32) {
-	waiting := PickShare * float64(t.pending[s])
-	if t.view.Fresh[s] {
-		waiting = max(waiting, t.scraped[s]+PickShare*float64(t.since[s]))
-	}
+	waiting := max(PickShare*float64(t.pending[s]), t.Queue(s)+PickShare*float64(t.since[s]))
 	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-t.pending[s])
 }

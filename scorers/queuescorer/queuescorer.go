@@ -25,12 +25,12 @@ var Spec = scorers.Spec{
 
 type scorer struct{}
 
-// Score implements scorers.Scorer.
+// Score implements scorers.Scorer. For an endpoint that is not fresh, Waiting is an estimate already (see fleet).
 func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	if len(cand) == 0 {
 		return
 	}
-	waiting := c.Endpoints.Waiting
+	waiting, fresh := c.Endpoints.Waiting, c.Endpoints.Fresh
 	lo := waiting[cand[0]]
 	hi := lo
 	for _, s := range cand[1:] {
@@ -44,5 +44,8 @@ func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	spread := max(hi-lo, minSpread)
 	for i, s := range cand {
 		out[i] = 1 - (waiting[s]-lo)/spread
+		if !fresh[s] {
+			c.Neutral++
+		}
 	}
 }

@@ -36,10 +36,19 @@ func TestScore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := scorers.Cycle{Endpoints: &scorers.Endpoints{Waiting: tt.waiting}}
+			c := scorers.Cycle{Endpoints: &scorers.Endpoints{Waiting: tt.waiting, Fresh: make([]bool, len(cand))}}
+			stale := uint32(0)
+			for i := range cand {
+				if c.Endpoints.Fresh[i] = i%2 == 0; i%2 != 0 {
+					stale++
+				}
+			}
 			plugin.(scorers.Scorer).Score(&c, cand, got)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("scores (-want +got):\n%s", diff)
+			}
+			if c.Neutral != stale {
+				t.Errorf("%d counted as neutral, want %d", c.Neutral, stale)
 			}
 		})
 	}

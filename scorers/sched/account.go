@@ -105,7 +105,7 @@ func (s *Scheduler) tried(d *Decision, slot int32) bool {
 // work estimates the prompt tokens that slot computes before the first token of d's request: those of our own requests that
 // have no first byte, those of waiting requests, taken to be as long as this one, and its own.
 func (s *Scheduler) work(d *Decision, slot, match int32) int64 {
-	return s.fleet.View().InFlightTokens[slot] + int64(s.fleet.Scraped(slot))*int64(d.Tokens) + int64(d.uncached(match))
+	return s.fleet.View().InFlightTokens[slot] + int64(s.fleet.Queue(slot)*float64(d.Tokens)) + int64(d.uncached(match))
 }
 
 // Retry says that the current attempt failed without a response byte and that an attempt at slot began: the load moves

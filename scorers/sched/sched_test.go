@@ -63,11 +63,12 @@ type metrics struct {
 	waiting   uint32
 	kv        float32
 	draining  bool
+	unknown   bool // never scraped
 	blockSize uint32
 	numBlocks uint32
 }
 
-// publish applies a snapshot of the plan's endpoints with these metrics, scraped now.
+// publish applies a snapshot of the plan's endpoints with these metrics, scraped now unless they say otherwise.
 func publish(t testing.TB, s *Scheduler, p *plan.Plan, seq uint32, now uint64, m ...metrics) {
 	t.Helper()
 	var eps []snapshot.Endpoint
@@ -78,6 +79,9 @@ func publish(t testing.TB, s *Scheduler, p *plan.Plan, seq uint32, now uint64, m
 			Waiting: x.waiting, KVUsage: x.kv, BlockSize: x.blockSize, NumBlocks: x.numBlocks,
 		}
 		se.ID = snapshot.EndpointID(se.Name, se.Address)
+		if x.unknown {
+			se.ScrapeAgeMs = snapshot.NeverScraped
+		}
 		if x.draining {
 			se.Flags = snapshot.Draining
 		}
@@ -276,7 +280,7 @@ func TestStaleMetricsAreNeutral(t *testing.T) {
 		t.Errorf("fresh: ranked %s, neutral %d", got, d.Neutral)
 	}
 	s.Decide(1002*ms, &Prompt{}, &d)
-	if d.Neutral != 2 || s.Stats(1002*ms).Neutral != 2 {
+	if d.Neutral != 4 || s.Stats(1002*ms).Neutral != 4 { // queue and KV of both
 		t.Errorf("stale: neutral %d, counted %d", d.Neutral, s.Stats(1002*ms).Neutral)
 	}
 	if age := s.Stats(1002 * ms).SnapshotAgeMs; age != 1001 {
