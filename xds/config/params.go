@@ -7,28 +7,7 @@ import (
 )
 
 // defaults returns every declared parameter of spec with its default.
-func defaults(spec *scorers.Spec) plan.Params {
-	out := make(plan.Params, len(spec.Params))
-	for i, d := range spec.Params {
-		out[i] = defaultOf(d)
-	}
-	return out
-}
-
-func defaultOf(d scorers.Param) plan.Param {
-	p := plan.Param{Name: d.Name, Kind: d.Kind}
-	switch v := d.Default.(type) {
-	case float64:
-		p.Num = v
-	case bool:
-		if v {
-			p.Num = 1
-		}
-	case string:
-		p.Str = v
-	}
-	return p
-}
+func defaults(spec *scorers.Spec) plan.Params { return spec.Defaults() }
 
 // checkedParams reads a plugin's parameters and lets the type itself judge them together.
 func (l *loader) checkedParams(n strictyaml.Node, spec *scorers.Spec) plan.Params {
