@@ -55,7 +55,6 @@ func (s *Scheduler) known(p *Prompt) bool {
 // blocks, and of universal ones left out.
 func (s *Scheduler) lookUp(p *Prompt) (total int, universalBlocks int32) {
 	if len(p.IDs) > s.maxBlocks {
-		s.stats.Truncated++
 		p.IDs = p.IDs[:s.maxBlocks]
 	}
 	match := s.match[:s.fleet.Slots()]

@@ -80,7 +80,7 @@ type Scheduler struct {
 	blockTokens int
 	maxBlocks   int
 	received    uint64 // when the last snapshot was received; 0 if none was
-	stats       Stats  // counters only
+	stats       Stats  // counters only; IndexEvicted of the indexes before the present one
 
 	// Scratch by slot or by candidate.
 	match  []int32 // by slot, informative blocks
@@ -117,6 +117,7 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 	s.set = set
 	s.fleet.Configure(p.Bounds.Endpoints, p.Agent.StaleMs)
 	if p.Bounds.IndexBlocks != s.plan.Bounds.IndexBlocks {
+		s.stats.IndexEvicted += s.index.Evicted()
 		s.index = prefixindex.New(p.Bounds.IndexBlocks)
 	}
 	s.install(p)
@@ -184,9 +185,8 @@ type Stats struct {
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
 	Clamped       uint64 // scores outside [0,1]
 	IndexRecords  int    // (endpoint, block) records held
-	IndexEvicted  uint64 // records evicted for capacity
-	Truncated     uint64 // prompts cut at MaxBlocks
-	Overflow      uint64 // endpoints of the newest list beyond the configured bound, ignored
+	IndexEvicted  uint64 // records evicted for capacity, of indexes that were replaced too
+	Overflow      uint64 // gauge: endpoints of the newest list that are ignored for being beyond the configured bound
 	UniversalHits uint64 // requests whose leading blocks were discounted as universal
 	SnapshotAgeMs uint64 // time since the last Apply's receipt; 0 if there was none
 	Bytes         int    // bytes of long-lived state
@@ -203,7 +203,7 @@ func (s *Scheduler) Stats(now uint64) Stats {
 	}
 	st.CoolDowns = s.fleet.CoolDowns()
 	st.IndexRecords = s.index.Len()
-	st.IndexEvicted = s.index.Evicted()
+	st.IndexEvicted += s.index.Evicted()
 	st.Overflow = uint64(s.fleet.Overflow())
 	if s.received != 0 && now > s.received {
 		st.SnapshotAgeMs = (now - s.received) / 1e6

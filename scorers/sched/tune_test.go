@@ -90,6 +90,50 @@ func TestBlockSizeChangeFlushes(t *testing.T) {
 	}
 }
 
+func TestBlockSizeChangeForgetsUniversalPrefix(t *testing.T) {
+	p := testPlan(1)
+	s := newScheduler(t, p)
+	for i := range uint64(40) {
+		route(t, s, "A", []uint64{1, 2, 100 + i})
+	}
+	universal := func() int32 {
+		var d Decision
+		pr := promptOf([]uint64{1, 2, 500})
+		pr.BlockTokens = s.BlockTokens()
+		s.Decide(1*ms, pr, &d)
+		return d.Universal
+	}
+	if got := universal(); got != 2 {
+		t.Fatalf("%d universal blocks, want 2", got)
+	}
+	publish(t, s, p, 1, 1*ms, metrics{numBlocks: 10, blockSize: 256})
+	if got := universal(); got != 0 {
+		t.Errorf("%d universal blocks after the block size has changed", got)
+	}
+}
+
+func TestEvictionsAreNeverForgotten(t *testing.T) {
+	p := testPlan(1)
+	p.Prefix.LRUCapacityPerServer = 2
+	s := newScheduler(t, p)
+	for _, bound := range []int{p.Bounds.IndexBlocks, 1 << 10, 1 << 12} {
+		before := s.Stats(1).IndexEvicted
+		p.Bounds.IndexBlocks = bound
+		if err := s.Reconfigure(p); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Stats(1).IndexEvicted; got != before {
+			t.Errorf("evicted %d before a bound of %d, %d after", before, bound, got)
+		}
+		for i := range uint64(4) {
+			route(t, s, "A", []uint64{uint64(bound) + i})
+		}
+		if got := s.Stats(1).IndexEvicted; got < before+2 {
+			t.Errorf("evicted %d with a bound of %d, %d before", got, bound, before)
+		}
+	}
+}
+
 func TestCompileErrors(t *testing.T) {
 	p := testPlan(1)
 	p.Plugins[2].Parameters = plan.Params{{Name: "matchLengthWeight", Num: 2}}
