@@ -98,10 +98,11 @@ func New(p *plan.Plan, seed uint64) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		set:   set,
-		fleet: fleet.New(p.Bounds.Endpoints, p.Agent.StaleMs),
-		index: prefixindex.New(p.Bounds.IndexBlocks),
-		rand:  scorers.NewRand(seed),
+		set:       set,
+		fleet:     fleet.New(p.Bounds.Endpoints, p.Agent.StaleMs),
+		index:     prefixindex.New(p.Bounds.IndexBlocks),
+		universal: universal.New(0), // tune sets the bound
+		rand:      scorers.NewRand(seed),
 	}
 	s.install(p)
 	return s, nil

@@ -1,20 +1,17 @@
 package sched
 
-import (
-	"github.com/zerohop/zerohop/scorers/universal"
-	"github.com/zerohop/zerohop/shared/blockhash"
-)
+import "github.com/zerohop/zerohop/shared/blockhash"
 
 // tune derives block size, longest prefix and capacities from the plan and from what the engines report.
 func (s *Scheduler) tune() {
 	if bt := s.effectiveBlock(); bt != s.blockTokens {
 		s.blockTokens = bt
 		s.index.Flush() // chain hashes of another block size mean nothing
-		s.universal = nil
+		s.maxBlocks = 0 // nor do universal prefixes of them
 	}
-	if n := s.longestPrefix(); n != s.maxBlocks || s.universal == nil {
+	if n := s.longestPrefix(); n != s.maxBlocks {
 		s.maxBlocks = n
-		s.universal = universal.New(n)
+		s.universal.Reset(n)
 	}
 	clear(s.caps)
 	for _, slot := range s.fleet.Live() {

@@ -34,7 +34,11 @@ type Finder struct {
 }
 
 // New returns a Finder of universal prefixes of at most maxBlocks blocks, and at most 65 535.
-func New(maxBlocks int) *Finder { return &Finder{best: -1, maxBlocks: min(maxBlocks, math.MaxUint16)} }
+func New(maxBlocks int) *Finder {
+	f := &Finder{}
+	f.Reset(maxBlocks)
+	return f
+}
 
 // Len returns how many leading blocks of chain are universal.
 func (f *Finder) Len(chain []uint64) int {
@@ -66,8 +70,10 @@ func (f *Finder) Observe(chain []uint64) {
 	f.best = f.strongest()
 }
 
-// Reset forgets everything, as when the chains change their meaning with the block size.
-func (f *Finder) Reset() { f.used, f.best, f.since = 0, -1, 0 }
+// Reset forgets everything and changes the bound, as when the chains change their meaning with the block size. Memory stays.
+func (f *Finder) Reset(maxBlocks int) {
+	f.used, f.best, f.since, f.maxBlocks = 0, -1, 0, min(maxBlocks, math.MaxUint16)
+}
 
 // Bytes returns the bytes of memory that the finder has allocated.
 func (f *Finder) Bytes() int {

@@ -92,9 +92,15 @@ func TestResetForgets(t *testing.T) {
 	for range 2 * MinSample {
 		f.Observe(chainOf(1, 2))
 	}
-	f.Reset()
+	f.Reset(1)
 	if got := f.Len(chainOf(1, 2)); got != 0 {
 		t.Errorf("universal blocks after Reset = %d", got)
+	}
+	for range 2 * MinSample {
+		f.Observe(chainOf(1, 2))
+	}
+	if got := f.Len(chainOf(1, 2)); got != 1 {
+		t.Errorf("universal blocks = %d with a bound of 1", got)
 	}
 }
 
