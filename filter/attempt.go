@@ -23,7 +23,7 @@ func (v *VM) attemptHeaders(id uint32) Action {
 		}
 		return Continue
 	}
-	if s.d.Cur < 0 {
+	if s.nextTry < 0 {
 		return Continue // let go without a pick
 	}
 	v.sched.Retry(v.host.Now(), &s.d, s.nextTry, s.nextGen)
@@ -37,7 +37,7 @@ func (v *VM) attemptHeaders(id uint32) Action {
 // announce tells Envoy where a retry is to go. It is called as soon as the current attempt can be seen to fail, which is
 // before Envoy chooses the host of the next one, so that requests that succeed at once do not pay for it.
 func (v *VM) announce(s *stream, ref int32) {
-	if s.announced || s.d.Cur < 0 {
+	if s.announced {
 		return
 	}
 	v.announcing = ref
@@ -46,10 +46,15 @@ func (v *VM) announce(s *stream, ref int32) {
 		v.announcing = -1
 		return
 	}
-	if s.nextTry = v.sched.Next(v.host.Now(), &s.d); s.nextTry < 0 {
-		s.nextTry = s.d.Cur
+	next := v.sched.Next(v.host.Now(), &s.d)
+	if next < 0 {
+		next = s.d.Cur
 	}
-	s.nextGen = v.sched.Gen(s.nextTry)
+	if next < 0 {
+		v.announcing = -1
+		return
+	}
+	s.nextTry, s.nextGen = next, v.sched.Gen(next)
 	if !v.host.SetDestination(v.sched.Address(s.nextTry)) {
 		v.stats.n[cHostErrors]++
 		s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
@@ -61,6 +66,9 @@ func (v *VM) announce(s *stream, ref int32) {
 func (v *VM) announceSame() {
 	s := &v.streams[v.announcing]
 	v.announcing = -1
+	if s.d.Cur < 0 {
+		return
+	}
 	s.nextTry, s.nextGen = s.d.Cur, v.sched.Gen(s.d.Cur)
 	if v.host.Use(s.ctx) {
 		v.host.SetDestination(v.sched.Address(s.d.Cur))

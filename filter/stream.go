@@ -11,7 +11,7 @@ type stream struct {
 	serial  uint32 // tells this use of the record from earlier ones
 	next    int32  // next free record
 	scanner int32  // index into VM.scanners; -1 if none
-	nextTry int32  // slot announced for the attempt after the current one
+	nextTry int32  // slot announced for the attempt after the current one; -1 if none
 	nextGen uint32 // generation of nextTry when it was announced
 	seen    int    // bytes of the body that were scanned
 	block   int    // tokens per prefix block that the scan was begun with
@@ -54,7 +54,7 @@ func (v *VM) newStream(ctx uint32) int32 {
 	s := &v.streams[ref]
 	v.free = s.next
 	v.serial++
-	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1}
+	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, nextTry: -1}
 	s.d.Cur = -1
 	return ref
 }
