@@ -26,8 +26,8 @@ func TestFailures(t *testing.T) {
 		t.Run("first two endpoints", func(t *testing.T) { firstTwo(t, b) })
 		t.Run("all endpoints", func(t *testing.T) { all(t, b) })
 		t.Run("broken response", func(t *testing.T) { broken(t, b) })
-		t.Run("hanging endpoint", func(t *testing.T) { hanging(t, b) })
 		t.Run("agent", func(t *testing.T) { agent(t, b) })
+		t.Run("hanging endpoint", func(t *testing.T) { hanging(t, b) })
 		t.Run("dead endpoints", func(t *testing.T) { dead(t, b) })
 		t.Run("counters", b.Agree)
 		t.Run("trap", func(t *testing.T) { trap(t, b) }) // loses counts
