@@ -74,7 +74,8 @@ func (v *VM) endStream(ref int32) {
 	if !s.responded {
 		now = v.host.Now()
 	}
-	v.sched.Done(now, &s.d, s.replied && !s.responded)
+	// A reply without an attempt, such as Envoy's 413, says nothing about the endpoint.
+	v.sched.Done(now, &s.d, s.attempts && s.replied && !s.responded)
 }
 
 // acquireScanner gives s a scanner and reports whether there was one.

@@ -33,7 +33,7 @@ func stats(t *testing.T, b *traffic.Bed) {
 	for name, want := range map[string]float64{
 		"zerohop_endpoints": float64(len(b.Sims)), "zerohop_leases_total": 1, "zerohop_snapshot_errors_total": 0,
 		"zerohop_poll_errors_total": 0, "zerohop_cooldowns_total": 0, "zerohop_retries_total": 0,
-		"zerohop_stripped_requests_total": 0, "zerohop_overflow_endpoints_total": 0,
+		"zerohop_stripped_requests_total": 0, "zerohop_overflow_endpoints": 0,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %g (known: %v), want %g", name, v, ok, want)
