@@ -20,7 +20,7 @@ help: ## list the targets
 # BACKEND is sim (four simulated vLLM) or vllm (two real ones on the CPU). ONCE=1 ends by itself.
 run: ## start endpoints, agent and Envoy, and route a few chats (ONCE=1, BACKEND=vllm)
 	@$(GO) build -o $(OUT)/run ./e2e/run
-	@ONCE=$(ONCE) BACKEND=$(BACKEND) $(OUT)/run
+	@ONCE=$(ONCE) BACKEND=$(BACKEND) exec $(OUT)/run
 
 build: ## compile agent and filter into build/out
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/zerohop ./xds/cmd/zerohop

@@ -27,6 +27,8 @@ const (
 	firstSim = "127.0.0.1:8101"
 )
 
+const agentName = "agent"
+
 const startTimeout = 6 * time.Minute // the first vLLM is installed within it
 
 func main() {
@@ -72,6 +74,9 @@ func run(ctx context.Context, backend string, once bool) error {
 	if d.tools, err = harness.FindTools(); err != nil {
 		return err
 	}
+	if err := portsFree(backend); err != nil { // building takes minutes the first time
+		return err
+	}
 	if d.dir, err = os.MkdirTemp("", "zerohop-run-"); err != nil {
 		return err
 	}
@@ -90,12 +95,13 @@ func run(ctx context.Context, backend string, once bool) error {
 	}
 	fmt.Printf(`
 Envoy listens on http://%s, its admin page is http://%s, the agent's snapshot http://%s/snapshot.
+Envoy's access log is %s.
 Try it, then stop everything with Ctrl-C:
 
   curl http://%s/v1/chat/completions -H 'content-type: application/json' \
     -d '{"model":"%s","max_tokens":16,"messages":[{"role":"user","content":"Hello"}]}'
 
-`, proxy, admin, agent, proxy, model)
+`, proxy, admin, agent, filepath.Join(d.dir, "envoy.stdout"), proxy, model)
 	return d.wait(ctx)
 }
 
@@ -118,7 +124,7 @@ func (d *demo) start(ctx context.Context, backend string) (*harness.Envoy, strin
 		return nil, "", err
 	}
 	step("starting the agent on %s", agent)
-	if err := d.spawn("agent", d.tools.Binary, "agent", "--config-file", filepath.Join("config", "epp.yaml"), "--endpoints", endpoints); err != nil {
+	if err := d.spawn(agentName, d.tools.Binary, "agent", "--config-file", filepath.Join("config", "epp.yaml"), "--endpoints", endpoints); err != nil {
 		return nil, "", err
 	}
 	step("starting Envoy on %s with %s", proxy, bootstrap)
@@ -132,6 +138,9 @@ func (d *demo) start(ctx context.Context, backend string) (*harness.Envoy, strin
 	}
 	d.processes = append(d.processes, envoy.Process)
 	if err := envoy.WaitReady(ctx); err != nil {
+		return nil, "", err
+	}
+	if err := harness.Until(ctx, "Envoy to listen on "+proxy, func() error { return errors.Join(envoy.Exited(), accepts(proxy)) }); err != nil {
 		return nil, "", err
 	}
 	s := harness.Stack{Envoy: envoy}
@@ -200,28 +209,41 @@ func (d *demo) spawn(name, path string, args ...string) error {
 	return err
 }
 
-// wait blocks until ctx ends or a process does.
+// wait blocks until ctx ends or Envoy or the model servers do. Without the agent routing goes on, so that its end is only
+// said.
 func (d *demo) wait(ctx context.Context) error {
-	ended := make(chan error, len(d.processes))
+	ended := make(chan *harness.Process, len(d.processes))
 	for _, p := range d.processes {
 		go func() {
 			<-p.Done()
-			ended <- p.Exited()
+			ended <- p
 		}()
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-ended:
-		return d.explain(err)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-ended:
+			if p.Name() != agentName {
+				return d.explain(p.Exited())
+			}
+			step("the %v; Envoy goes on with its last snapshot", p.Exited())
+		}
 	}
 }
+
+// logLines is how much of each log an error shows.
+const logLines = 12
 
 // explain adds the ends of all logs to err.
 func (d *demo) explain(err error) error {
 	var b strings.Builder
 	for _, p := range d.processes {
-		p.WriteLog(&b)
+		var log strings.Builder
+		p.WriteLog(&log)
+		lines := strings.SplitAfter(log.String(), "\n")
+		b.WriteString("--- end of the log of " + p.Name() + "\n")
+		b.WriteString(strings.Join(lines[max(0, len(lines)-logLines):], ""))
 	}
 	return fmt.Errorf("%w\n%s", err, b.String())
 }

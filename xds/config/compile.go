@@ -9,7 +9,7 @@ import (
 
 // Bounds of the filter's state per worker.
 const (
-	maxEndpoints   = 1024
+	MaxEndpoints   = 1024 // more are not considered
 	maxIndexBlocks = 1 << 20
 )
 
@@ -40,7 +40,7 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 		Version:        plan.Version,
 		Destination:    s.Destination,
 		FailureMode:    s.FailureMode,
-		Bounds:         plan.Bounds{Endpoints: maxEndpoints, IndexBlocks: maxIndexBlocks},
+		Bounds:         plan.Bounds{Endpoints: MaxEndpoints, IndexBlocks: maxIndexBlocks},
 		Prefix:         c.Prefix,
 		Plugins:        c.Plugins,
 		Profiles:       c.Profiles,

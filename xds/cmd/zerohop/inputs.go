@@ -24,6 +24,12 @@ func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, 
 	case endpointsErr != nil:
 		return nil, nil, usageError{endpointsErr}
 	}
+	if len(eps) > config.MaxEndpoints {
+		return nil, nil, usageError{fmt.Errorf("%s: %d endpoints; the filter considers at most %d", in.Endpoints, len(eps), config.MaxEndpoints)}
+	}
+	if len(eps) == 0 {
+		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: there is no endpoint, and the file is read only at start\n", in.Endpoints)
+	}
 	for _, w := range c.Warnings {
 		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: %s\n", in.ConfigFile, w)
 	}

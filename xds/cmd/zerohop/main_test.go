@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/zerohop/zerohop/xds/config"
 )
 
 // The files of the repository, seen from here.
@@ -76,6 +79,11 @@ func TestRun(t *testing.T) {
 	warns := write(t, "warns.yaml", header+"plugins: [{type: queue-scorer, parameters: {x: 3}}]")
 	bad := write(t, "bad.yaml", header+"foo: 1\nplugins: [{type: lora-affinity-scorer}]")
 	noEndpoints := write(t, "none.yaml", "endpoints: []")
+	var many strings.Builder
+	for i := range config.MaxEndpoints + 1 {
+		fmt.Fprintf(&many, "- {name: e%d, address: 10.0.%d.%d, port: \"80\"}\n", i, i/256, i%256)
+	}
+	tooMany := write(t, "many.yaml", "endpoints:\n"+many.String())
 	badEndpoints := write(t, "bad-endpoints.yaml", "endpoints: [{name: a}]")
 	out := filepath.Join(t.TempDir(), "envoy.yaml")
 	tests := []struct {
@@ -98,7 +106,10 @@ func TestRun(t *testing.T) {
 		{"bad fallback", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--fallback", "127.0.0.1:1,x"}, 2, "", "--fallback: not an ip:port"},
 		{"bad module path", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--wasm", "a\nb"}, 2, "", "path of the module: must be one line of text"},
 		{"output cannot be written", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", "/nowhere/envoy.yaml"}, 1, "", "--output: open /nowhere/envoy.yaml"},
-		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", ""},
+		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", "zerohop: warning: " + noEndpoints + ": there is no endpoint, and the file is read only at start\n"},
+		{"too many endpoints", []string{"render", "envoy", "--config-file", good, "--endpoints", tooMany}, 2, "", tooMany + ": 1025 endpoints; the filter considers at most 1024"},
+		{"one port for two", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--admin", "127.0.0.1:8080"}, 2, "", "--listen 127.0.0.1:8080, --admin 127.0.0.1:8080 and --agent 127.0.0.1:18001 must differ"},
+		{"interval of the agent too short", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "0"}, 2, "", "--scrape-interval: 0s is shorter than 10ms"},
 		{"warnings", []string{"render", "envoy", "--config-file", warns, "--endpoints", noEndpoints}, 0, "static_resources", "zerohop: warning: " + warns + ": plugins[0].parameters.x: has no effect"},
 		{
 			"all problems of both files",

@@ -26,6 +26,12 @@ type envoyCmd struct {
 
 // run renders the bootstrap.
 func (e *envoyCmd) run(stdout, stderr io.Writer) error {
+	if e.ScrapeInterval < minInterval {
+		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", e.ScrapeInterval, minInterval)}
+	}
+	if e.Listen == e.Admin || e.Listen == e.Agent || e.Admin == e.Agent {
+		return usageError{fmt.Errorf("--listen %v, --admin %v and --agent %v must differ", e.Listen, e.Admin, e.Agent)}
+	}
 	c, eps, err := e.load(stderr)
 	if err != nil {
 		return err
