@@ -145,18 +145,23 @@ func source(reqs []mooncake.Request, speed float64) loadgen.Source {
 	}
 }
 
-// progress returns a function that keeps one line on standard error up to date.
+// progress returns a function that keeps one line on standard error up to date or, where that is not a terminal, writes one
+// now and then.
 func progress(policy string, total int) func(int, loadgen.Result) {
 	failed := 0
+	every, format := 15*time.Second, "%s: %d of %d requests done, %d failed, %.0f s\n"
+	if i, err := os.Stderr.Stat(); err == nil && i.Mode()&os.ModeCharDevice != 0 {
+		every, format = time.Second, "\r%s: %d of %d requests done, %d failed, %.0f s "
+	}
 	var last time.Time
 	start := time.Now()
 	return func(done int, r loadgen.Result) {
 		if r.Err != nil {
 			failed++
 		}
-		if now := time.Now(); now.Sub(last) > time.Second || done == total {
+		if now := time.Now(); now.Sub(last) > every || done == total {
 			last = now
-			fmt.Fprintf(os.Stderr, "\r%s: %d of %d requests done, %d failed, %.0f s ", policy, done, total, failed, now.Sub(start).Seconds())
+			fmt.Fprintf(os.Stderr, format, policy, done, total, failed, now.Sub(start).Seconds())
 		}
 	}
 }
