@@ -122,7 +122,7 @@ func unescape(dst, src []byte) (read, written int) {
 	return i, o
 }
 
-// unicodeEscape decodes the \uXXXX, or pair of them, at the start of b. It returns the rune and the bytes it takes, 0 if
+// unicodeEscape decodes the escape of a UTF-16 unit, or of a surrogate pair, at the start of b. It returns the rune and the bytes it takes, 0 if
 // the escape is broken or may go on behind b.
 func unicodeEscape(b []byte) (r uint32, size int) {
 	if len(b) < 6 {

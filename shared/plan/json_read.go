@@ -258,7 +258,7 @@ func (r *reader) escape(out []byte) []byte {
 	return append(out, c)
 }
 
-// unicode reads uXXXX, or two of them that form a surrogate pair.
+// unicode reads u and four digits, or two of them that form a surrogate pair.
 func (r *reader) unicode(out []byte) []byte {
 	char, ok := hex4(r.b[r.pos:])
 	if !ok {
