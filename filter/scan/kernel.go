@@ -122,8 +122,8 @@ func unescape(dst, src []byte) (read, written int) {
 	return i, o
 }
 
-// unicodeEscape decodes the escape of a UTF-16 unit, or of a surrogate pair, at the start of b. It returns the rune and the bytes it takes, 0 if
-// the escape is broken or may go on behind b.
+// unicodeEscape decodes the escape of a UTF-16 unit, or of a surrogate pair, at the start of b. It returns the rune and the
+// bytes it takes, 0 if the escape is broken or may go on behind b.
 func unicodeEscape(b []byte) (r uint32, size int) {
 	if len(b) < 6 {
 		return 0, 0
