@@ -13,8 +13,10 @@ import (
 func Append(dst []byte, p *Plan) []byte {
 	dst = append(dst, `{"version":`...)
 	dst = strconv.AppendInt(dst, int64(p.Version), 10)
+	dst = appendString(append(dst, `,"revision":`...), p.Revision)
 	dst = appendString(append(dst, `,"destination":`...), p.Destination)
 	dst = appendString(append(dst, `,"failureMode":`...), p.FailureMode)
+	dst = appendString(append(dst, `,"parity":`...), p.Parity)
 
 	dst = appendString(append(dst, `,"agent":{"cluster":`...), p.Agent.Cluster)
 	dst = appendInt(dst, `,"pollTimeoutMs":`, p.Agent.PollTimeoutMs)

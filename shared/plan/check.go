@@ -10,8 +10,14 @@ import (
 // takes is checked where plugins are known, in the scheduler.
 func (p *Plan) problems() []fieldError {
 	c := checker{plugins: make(map[string]int, len(p.Plugins))}
-	c.oneOf("destination", p.Destination, DestinationHeader, DestinationFilterState)
+	c.oneOf("destination", p.Destination, DestinationHeader, DestinationFilterState, DestinationList)
 	c.oneOf("failureMode", p.FailureMode, FailClose, FailOpen)
+	if p.Parity != "" {
+		c.oneOf("parity", p.Parity, ParityNone, ParityEPP)
+	}
+	if p.Revision != "" && !validRevision(p.Revision) {
+		c.add("revision", "must be 16 lower-case hexadecimal digits, not "+strconv.Quote(p.Revision))
+	}
 	if p.Agent.Cluster != "" {
 		c.positive("agent.pollTimeoutMs", p.Agent.PollTimeoutMs)
 		c.positive("agent.staleMs", p.Agent.StaleMs)
@@ -35,10 +41,37 @@ type checker struct {
 
 func (c *checker) add(path, what string) { c.found = append(c.found, fieldError{path, what}) }
 
-func (c *checker) oneOf(path, got, a, b string) {
-	if got != a && got != b {
-		c.add(path, "must be "+strconv.Quote(a)+" or "+strconv.Quote(b)+", not "+strconv.Quote(got))
+func (c *checker) oneOf(path, got string, known ...string) {
+	text := "must be "
+	for i, k := range known {
+		if got == k {
+			return
+		}
+		if i > 0 {
+			text += " or "
+		}
+		text += strconv.Quote(k)
 	}
+	c.add(path, text+", not "+strconv.Quote(got))
+}
+
+// validRevision reports whether s is what RevisionID reads.
+func validRevision(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == 16
+}
+
+// RevisionID returns the revision as a number; 0 if it is unknown.
+func (p *Plan) RevisionID() uint64 {
+	id, err := strconv.ParseUint(p.Revision, 16, 64)
+	if err != nil {
+		return 0
+	}
+	return id
 }
 
 func (c *checker) positive(path string, got int) {

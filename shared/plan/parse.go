@@ -70,6 +70,8 @@ func (r *reader) plan(p *Plan) {
 		switch name {
 		case "version":
 			r.integer(&p.Version)
+		case "revision":
+			r.string(&p.Revision)
 		case "destination":
 			r.string(&p.Destination)
 		case "failureMode":
@@ -78,6 +80,8 @@ func (r *reader) plan(p *Plan) {
 			r.agent(&p.Agent)
 		case "bounds":
 			r.bounds(&p.Bounds)
+		case "parity":
+			r.string(&p.Parity)
 		case "prefix":
 			r.prefix(&p.Prefix)
 		case "plugins":

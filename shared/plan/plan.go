@@ -11,7 +11,11 @@ const Version = 1
 const (
 	DestinationHeader      = "header"       // header x-gateway-destination-endpoint, ORIGINAL_DST with use_http_header
 	DestinationFilterState = "filter_state" // filter state original_dst_address, ORIGINAL_DST without header
+	DestinationList        = "list"         // header with up to ListLength ip:port, best first; cluster with override_host
 )
+
+// ListLength is the most addresses that destination mode list announces.
+const ListLength = 3
 
 // FailureMode says what happens to a request for which there is no endpoint at all.
 const (
@@ -19,11 +23,19 @@ const (
 	FailOpen  = "FailOpen"  // the fallback cluster
 )
 
+// Parity says whether the filter keeps to what llm-d's EPP does where it would do better.
+const (
+	ParityNone = "none" // own picks count between scrapes; a body that is not understood is routed by load
+	ParityEPP  = "epp"  // as the EPP: scraped numbers only; 400 for such a body
+)
+
 // Plan is one compiled configuration. The tags give the JSON names. Numbers without another bound are 0 to MaxInt32.
 type Plan struct {
 	Version        int        `json:"version"`
+	Revision       string     `json:"revision"` // 16 lower-case hexadecimal digits that differ between plans; empty if unknown
 	Destination    string     `json:"destination"`
 	FailureMode    string     `json:"failureMode"`
+	Parity         string     `json:"parity"` // ParityNone or ParityEPP; empty means ParityNone
 	Agent          Agent      `json:"agent"`
 	Bounds         Bounds     `json:"bounds"`
 	Prefix         Prefix     `json:"prefix"`
