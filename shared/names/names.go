@@ -1,6 +1,8 @@
 // Package names holds every name that crosses a process or module boundary: HTTP headers, plugin root ids, shared-data
-// keys, filter-state keys and agent paths. It has no code, so that a name is spelled once.
+// keys, filter-state keys and agent paths, so that a name is spelled once.
 package names
+
+import "strconv"
 
 // Root ids of the two plugins that the module contains.
 const (
@@ -18,11 +20,18 @@ const (
 	HeaderDestinationSubset = "x-gateway-destination-endpoint-subset"
 	// HeaderDestinationServed names the endpoint that served (endpoint picker protocol).
 	HeaderDestinationServed = "x-gateway-destination-endpoint-served"
-	// HeaderFallback sends a request to the fallback cluster in filter_state mode, where the default route is the
-	// destination cluster.
+	// HeaderFallback sends a request to the fallback cluster; the default route is the destination cluster.
 	HeaderFallback = "x-zerohop-fallback"
 	// HeaderDropReason says in a local response why no endpoint was picked (llm-d's name).
 	HeaderDropReason = "x-llm-d-request-dropped-reason"
+)
+
+// Headers of a poll of the agent.
+const (
+	// HeaderNode carries Envoy's node id.
+	HeaderNode = "x-zerohop-node"
+	// HeaderModule says which plan versions the polling module reads: "plan MIN-MAX".
+	HeaderModule = "x-zerohop-module"
 )
 
 // Stripped lists the request headers that only the filter may set. They are removed from every request, wherever they
@@ -37,7 +46,17 @@ const (
 	KeySnapshotVersion = "zerohop.snapshot_version.v1"
 	// KeyLeader holds 16 bytes, little-endian: u64 VM epoch of the leader, u64 monotonic nanoseconds at which the lease ends.
 	KeyLeader = "zerohop.leader.v1"
+	// keyWorker is the prefix of the keys of KeyWorker.
+	keyWorker, keyWorkerVersion = "zerohop.worker.", ".v1"
 )
+
+// MaxWorkers is the number of worker numbers that VMs of one process may lease. Envoy has one VM per worker thread and one
+// for the main thread.
+const MaxWorkers = 256
+
+// KeyWorker returns the shared-data key of worker number i, from 0 on. Its value is the record (package report) of the VM
+// that holds the number.
+func KeyWorker(i int) string { return keyWorker + strconv.Itoa(i) + keyWorkerVersion }
 
 // Filter-state keys. Envoy stores a plugin's property under "wasm." + key.
 const (
@@ -48,13 +67,23 @@ const (
 	StateOriginalDst = "envoy.network.transport_socket.original_dst_address"
 )
 
-// PropertyUpstreamAddress is Envoy's attribute upstream.address, as a property path.
-const PropertyUpstreamAddress = "upstream\x00address"
+// Envoy's attributes, as property paths.
+const (
+	// PropertyUpstreamAddress is the ip:port of the endpoint that the newest attempt went to.
+	PropertyUpstreamAddress = "upstream\x00address"
+	// PropertyNodeID is the id of this Envoy's node.
+	PropertyNodeID = "xds\x00node\x00id"
+)
 
 // The agent's HTTP interface.
 const (
-	// PathSnapshot answers GET ?v=N with the newest snapshot as soon as its version differs from N (long poll).
+	// PathSnapshot answers GET ?v=N with the newest snapshot as soon as its version differs from N (long poll). POST does the
+	// same and takes a report (package report) as its body.
 	PathSnapshot = "/v1/snapshot"
 	// ContentTypeSnapshot is the media type of an encoded snapshot.
 	ContentTypeSnapshot = "application/vnd.zerohop.snapshot"
+	// ContentTypeDelta is the media type of a delta between two snapshots.
+	ContentTypeDelta = "application/vnd.zerohop.snapshot-delta"
+	// ContentTypeReport is the media type of a report.
+	ContentTypeReport = "application/vnd.zerohop.report"
 )

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHeaders(t *testing.T) {
-	headers := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason}
+	headers := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason, HeaderNode, HeaderModule}
 	for _, h := range headers {
 		t.Run(h, func(t *testing.T) {
 			// Envoy stores names in lower case and compares them byte by byte.
@@ -34,11 +34,11 @@ func TestStripped(t *testing.T) {
 }
 
 func TestSharedDataKeys(t *testing.T) {
-	for _, key := range []string{KeySnapshot, KeySnapshotVersion, KeyLeader} {
+	for _, key := range []string{KeySnapshot, KeySnapshotVersion, KeyLeader, KeyWorker(0), KeyWorker(MaxWorkers - 1)} {
 		t.Run(key, func(t *testing.T) {
 			// Shared data has no delete: another format needs another key.
-			if !regexp.MustCompile(`^zerohop\.[a-z_]+\.v[1-9][0-9]*$`).MatchString(key) {
-				t.Errorf("%q is not zerohop.NAME.vN", key)
+			if !regexp.MustCompile(`^zerohop\.[a-z_]+(\.[0-9]+)?\.v[1-9][0-9]*$`).MatchString(key) {
+				t.Errorf("%q is not zerohop.NAME.vN or zerohop.NAME.NUMBER.vN", key)
 			}
 		})
 	}

@@ -68,8 +68,10 @@ func fromGeneric(v any) *Plan {
 	agent, bounds, prefix := o.get("agent"), o.get("bounds"), o.get("prefix")
 	return &Plan{
 		Version:     o.get("version").int(),
+		Revision:    o.get("revision").string(),
 		Destination: o.get("destination").string(),
 		FailureMode: o.get("failureMode").string(),
+		Parity:      o.get("parity").string(),
 		Agent: Agent{
 			Cluster:       agent.get("cluster").string(),
 			PollTimeoutMs: agent.get("pollTimeoutMs").int(),

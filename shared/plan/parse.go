@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// ErrVersion is wrapped by the error of Parse if the plan has a schema version that this package does not know.
+// ErrVersion is wrapped by the error of Parse if the plan has a schema version that this package does not read.
 var ErrVersion = errors.New("unknown plan version")
 
 // Parse reads and checks a plan. It applies no defaults: the compiler has done that. Fields that it does not know are
@@ -21,8 +21,8 @@ func Parse(b []byte) (*Plan, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	if p.Version != Version {
-		return nil, &versionError{p.Version}
+	if p.Version < MinVersion || p.Version > Version {
+		return nil, &versionError{p.Version, MinVersion, Version}
 	}
 	if err := join(r.problems, p.problems()); err != nil {
 		return nil, err
@@ -57,10 +57,19 @@ func (e fieldError) Error() string {
 	return e.path + ": " + e.what
 }
 
-type versionError struct{ got int }
+// versionError says which side is too old. An operator reads it as Envoy's reason for rejecting a configuration.
+type versionError struct{ got, least, most int }
 
 func (e *versionError) Error() string {
-	return "version: " + ErrVersion.Error() + " " + strconv.Itoa(e.got) + ", this build reads version " + strconv.Itoa(Version)
+	what := ", which was made by an older agent"
+	if e.got > e.most {
+		what = ", which needs a newer zerohop.wasm"
+	}
+	reads := "version " + strconv.Itoa(e.least)
+	if e.most > e.least {
+		reads = "versions " + strconv.Itoa(e.least) + " to " + strconv.Itoa(e.most)
+	}
+	return "version: this plan has version " + strconv.Itoa(e.got) + what + "; this module reads " + reads
 }
 
 func (e *versionError) Unwrap() error { return ErrVersion }

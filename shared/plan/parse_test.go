@@ -20,8 +20,10 @@ var writeGolden = flag.Bool("write-golden", false, "write the golden file of a n
 func sample() *Plan {
 	return &Plan{
 		Version:     Version,
-		Destination: DestinationHeader,
+		Revision:    "00c0ffee12345678",
+		Destination: DestinationList,
 		FailureMode: FailClose,
+		Parity:      ParityEPP,
 		Agent:       Agent{Cluster: "zerohop_agent", PollTimeoutMs: 10_000, StaleMs: 2_000},
 		Bounds:      Bounds{Endpoints: 1024, IndexBlocks: 1 << 20},
 		Prefix: Prefix{
@@ -52,35 +54,61 @@ func sample() *Plan {
 	}
 }
 
-// TestGolden reads the file of every schema version that this package supports. The files are never rewritten.
+// firstSample returns the plan of the first golden file, which was written before some fields existed.
+func firstSample() *Plan {
+	p := sample()
+	p.Revision, p.Destination, p.Parity = "", DestinationHeader, ""
+	return p
+}
+
+// TestGolden reads every golden file: at least one for each schema version that this package reads, and another where
+// fields were added to a version. The files are never rewritten. What Append writes is the last one.
 func TestGolden(t *testing.T) {
-	path := filepath.Join("testdata", "v1.json")
-	want := append(Append(nil, sample()), '\n')
-	if *writeGolden {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Write(want); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+	tests := []struct {
+		name string
+		want *Plan
+		last bool
+	}{
+		{"v1.json", firstSample(), false},
+		{"v1_revision.json", sample(), true},
 	}
-	got, err := os.ReadFile(path)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join("testdata", tt.name)
+			written := append(Append(nil, tt.want), '\n')
+			if *writeGolden && tt.last {
+				create(t, path, written)
+			}
+			got, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Parse(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, p); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(string(written), string(got)); tt.last && diff != "" {
+				t.Errorf("Append writes other text than the golden file (-got +golden):\n%s", diff)
+			}
+		})
+	}
+}
+
+// create writes a file that does not exist.
+func create(t *testing.T, path string, content []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Parse(got)
-	if err != nil {
+	if _, err := f.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(sample(), p); diff != "" {
-		t.Errorf("plan (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("Append writes other text than the golden file (-got +golden):\n%s", diff)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -159,8 +187,8 @@ func TestParseSentinels(t *testing.T) {
 		{"text after it", `{"version":1} x`, ErrSyntax, `not valid JSON: offset 14: text after the plan`},
 		{"comma before the first element", `{"version":[,]}`, ErrSyntax, `not valid JSON: offset 12: want a value`},
 		{"too deep", `{"x":` + deep + `}`, ErrSyntax, `not valid JSON: offset 69: nested deeper than 64`},
-		{"no version", `{}`, ErrVersion, `version: unknown plan version 0, this build reads version 1`},
-		{"newer version", `{"version":2,"destination":7}`, ErrVersion, `version: unknown plan version 2, this build reads version 1`},
+		{"no version", `{}`, ErrVersion, `version: this plan has version 0, which was made by an older agent; this module reads version 1`},
+		{"newer version", `{"version":2,"destination":7}`, ErrVersion, `version: this plan has version 2, which needs a newer zerohop.wasm; this module reads version 1`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,17 +213,21 @@ func TestParseProblems(t *testing.T) {
 		old, new string // "" for old: the new text is the whole plan
 		want     []string
 	}{
-		{"not an object", "", `7`, []string{`version: unknown plan version 0, this build reads version 1`}},
+		{"not an object", "", `7`, []string{`version: this plan has version 0, which was made by an older agent; this module reads version 1`}},
 		{"nothing but a version", "", `{"version":1}`, []string{
-			`destination: must be "header" or "filter_state", not ""`,
+			`destination: must be "header" or "filter_state" or "list", not ""`,
 			`failureMode: must be "FailClose" or "FailOpen", not ""`,
 			`bounds.endpoints: must be at least 1, not 0`,
 			`prefix.blockSizeTokens: must be at least 1, not 0`,
 			`profiles: must have at least one profile`,
 			`profileHandler: must name a plugin`,
 		}},
-		{"destination", `"destination":"header"`, `"destination":"list"`, []string{`destination: must be "header" or "filter_state", not "list"`}},
-		{"destination of another type", `"destination":"header"`, `"destination":null`, []string{`destination: must be a string, not null`}},
+		{"destination", `"destination":"list"`, `"destination":"lists"`, []string{`destination: must be "header" or "filter_state" or "list", not "lists"`}},
+		{"revision too short", `"revision":"00c0ffee12345678"`, `"revision":"c0ffee"`, []string{`revision: must be 16 lower-case hexadecimal digits, not "c0ffee"`}},
+		{"revision in capitals", `"revision":"00c0ffee12345678"`, `"revision":"00C0FFEE12345678"`, []string{`revision: must be 16 lower-case hexadecimal digits, not "00C0FFEE12345678"`}},
+		{"revision as a number", `"revision":"00c0ffee12345678"`, `"revision":12`, []string{`revision: must be a string, not a number`}},
+		{"parity", `"parity":"epp"`, `"parity":"EPP"`, []string{`parity: must be "none" or "epp", not "EPP"`}},
+		{"destination of another type", `"destination":"list"`, `"destination":null`, []string{`destination: must be a string, not null`}},
 		{"failure mode", `FailClose`, `failclose`, []string{`failureMode: must be "FailClose" or "FailOpen", not "failclose"`}},
 		{"poll timeout", `"pollTimeoutMs":10000`, `"pollTimeoutMs":0`, []string{`agent.pollTimeoutMs: must be at least 1, not 0`}},
 		{"fraction", `"staleMs":2000`, `"staleMs":0.5`, []string{`agent.staleMs: must be an integer from 0 to 2147483647, not 0.5`}},
@@ -260,6 +292,33 @@ func TestParseWithoutAgent(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+// TestVersionError has the texts of a module that reads a range of versions.
+func TestVersionError(t *testing.T) {
+	tests := []struct {
+		name string
+		err  versionError
+		want string
+	}{
+		{"too new", versionError{4, 2, 3}, "version: this plan has version 4, which needs a newer zerohop.wasm; this module reads versions 2 to 3"},
+		{"too old", versionError{1, 2, 3}, "version: this plan has version 1, which was made by an older agent; this module reads versions 2 to 3"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.err.Error(); got != tt.want {
+				t.Errorf("error %q\nwant  %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRevisionID(t *testing.T) {
+	for text, want := range map[string]uint64{"00c0ffee12345678": 0xc0ffee12345678, "ffffffffffffffff": 1<<64 - 1, "": 0} {
+		if got := (&Plan{Revision: text}).RevisionID(); got != want {
+			t.Errorf("RevisionID of %q is %x, want %x", text, got, want)
+		}
 	}
 }
 

@@ -4,8 +4,12 @@
 // reflection, because encoding/json in the Wasm module would cost 1.7 MB, and no clock or I/O either.
 package plan
 
-// Version is the schema version this package reads and writes.
-const Version = 1
+// The schema versions. A plan's version says what a module must be able to do to run it: it rises only when a plan can say
+// something that a module of the version before would get wrong by skipping what it does not know.
+const (
+	Version    = 1 // the newest version this package reads, and the one it writes
+	MinVersion = 1 // the oldest version this package reads
+)
 
 // DestinationMode says how the filter tells Envoy where to send a request.
 const (
