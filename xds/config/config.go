@@ -18,11 +18,16 @@ type Config struct {
 	Profiles []plan.Profile // at least one
 	Handler  string         // name of the profile handler among Plugins
 	Prefix   plan.Prefix
-	Warnings []string // what was accepted without effect, each with its path
+
+	Zerohop   Zerohop        // the second document
+	Discovery *FileDiscovery // plugin that dataLayer.discovery refers to; nil if none
+
+	Warnings []string  // what was accepted without effect, each with its path
+	Defaults []Default // what the documents left open
 }
 
-// Default is the document that stands in for an empty one.
-const Default = `apiVersion: ` + apiVersion + `
+// DefaultDocument stands in for an EndpointPickerConfig that is absent.
+const DefaultDocument = `apiVersion: ` + apiVersion + `
 kind: ` + kind + `
 plugins:
 - type: queue-scorer
@@ -45,7 +50,7 @@ func Load(doc []byte, types []scorers.Spec) (*Config, error) {
 		return nil, err
 	}
 	if !root.Exists() {
-		if root, err = strictyaml.Parse([]byte(Default), &l.problems); err != nil {
+		if root, err = strictyaml.Parse([]byte(DefaultDocument), &l.problems); err != nil {
 			return nil, fmt.Errorf("default document: %w", err)
 		}
 	}

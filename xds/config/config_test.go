@@ -170,7 +170,7 @@ plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: 
 			if d := cmp.Diff(tt.want, summarise(c)); d != "" {
 				t.Error(d)
 			}
-			encoded := plan.Append(nil, c.Plan(Settings{Destination: plan.DestinationHeader, FailureMode: plan.FailClose}))
+			encoded := plan.Append(nil, c.Plan(Settings{}))
 			if _, err := plan.Parse(encoded); err != nil {
 				t.Errorf("the filter refuses the plan: %v", err)
 			}
@@ -390,9 +390,8 @@ func TestPlan(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := c.Plan(Settings{
-				Destination: plan.DestinationFilterState, FailureMode: plan.FailOpen, AgentCluster: "agent", ScrapeInterval: tt.interval, Endpoints: eps,
-			})
+			c.Zerohop.DestinationMode, c.Zerohop.FailureMode, c.Zerohop.Scrape.Interval = plan.DestinationFilterState, plan.FailOpen, tt.interval
+			p := c.Plan(Settings{AgentCluster: "agent", Endpoints: eps})
 			want := plan.Agent{Cluster: "agent", PollTimeoutMs: 30000, StaleMs: tt.staleMs}
 			if d := cmp.Diff(want, p.Agent); d != "" {
 				t.Error(d)
@@ -414,7 +413,7 @@ func TestPlan(t *testing.T) {
 
 // FuzzLoad checks that whatever loads is a plan that the filter accepts.
 func FuzzLoad(f *testing.F) {
-	f.Add([]byte(Default))
+	f.Add([]byte(DefaultDocument))
 	f.Add([]byte(header + "plugins: [{type: some-filter, parameters: {label: \"\\u0001\"}}]\nschedulingProfiles: [{name: a, plugins: [{pluginRef: some-filter}]}]"))
 	f.Add([]byte(`{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[{"type":"approx-prefix-cache-producer","parameters":{"blockSize":1e99}}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -422,7 +421,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		encoded := plan.Append(nil, c.Plan(Settings{Destination: plan.DestinationHeader, FailureMode: plan.FailClose}))
+		encoded := plan.Append(nil, c.Plan(Settings{}))
 		if _, err := plan.Parse(encoded); err != nil {
 			t.Errorf("the filter refuses the plan: %v\n%s", err, encoded)
 		}

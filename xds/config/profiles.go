@@ -133,7 +133,7 @@ func (l *loader) handler() {
 
 // config returns the finished result.
 func (l *loader) config() *Config {
-	c := &Config{Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Warnings: l.warnings}
+	c := &Config{Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Warnings: l.warnings, Zerohop: DefaultZerohop()}
 	for i := range l.instances {
 		in := &l.instances[i]
 		c.Plugins = append(c.Plugins, plan.Plugin{Name: in.name, Type: in.spec.Type, Parameters: in.params})

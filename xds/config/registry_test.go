@@ -15,7 +15,7 @@ func TestDefaultDocumentRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Parse(plan.Append(nil, c.Plan(Settings{Destination: plan.DestinationHeader, FailureMode: plan.FailClose})))
+		p, err := plan.Parse(plan.Append(nil, c.Plan(Settings{})))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,11 +42,9 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 			fallback = append(fallback, eps[i].Address)
 		}
 	}
+	c.Zerohop.DestinationMode, c.Zerohop.FailureMode, c.Zerohop.Scrape.Interval = e.DestinationMode, e.FailureMode, e.ScrapeInterval
 	out, err := bootstrap.Render(bootstrap.Options{
-		Plan: c.Plan(config.Settings{
-			Destination: e.DestinationMode, FailureMode: e.FailureMode, AgentCluster: bootstrap.AgentCluster,
-			ScrapeInterval: e.ScrapeInterval, Endpoints: eps,
-		}),
+		Plan:   c.Plan(config.Settings{AgentCluster: c.Zerohop.Envoy.AgentCluster, Endpoints: eps}),
 		Listen: e.Listen, Admin: e.Admin, Agent: e.Agent, Wasm: e.Wasm, Fallback: fallback,
 	})
 	if err != nil {

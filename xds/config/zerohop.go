@@ -1,0 +1,137 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/discovery"
+)
+
+// Zerohop holds the settings of the second document, kind ZerohopConfig: what the filter and the agent need beyond the
+// EndpointPickerConfig, so that the latter stays loadable by the EPP. Every field has a value once it is loaded.
+type Zerohop struct {
+	DestinationMode string // plan.DestinationHeader, DestinationFilterState or DestinationList
+	FailureMode     string // plan.FailClose or plan.FailOpen
+	Parity          string // plan.ParityNone or plan.ParityEPP
+	Bounds          Bounds
+	DrainTimeout    time.Duration // how long an endpoint that has gone stays known as draining
+	Scrape          Scrape
+	Discovery       Discovery
+	Agent           Agent
+	Envoy           EnvoyNames
+}
+
+// Bounds cap the filter's state per worker.
+type Bounds struct {
+	Endpoints   int // endpoints that are considered
+	IndexBlocks int // (endpoint, block) records in the prefix index
+}
+
+// Scrape says how the agent reads the endpoints' metrics.
+type Scrape struct {
+	Interval        time.Duration // between two scrapes of an endpoint
+	Timeout         time.Duration // of one scrape
+	Staleness       time.Duration // age at which metrics are not believed any more; see StaleAfter
+	MaxPageBytes    int64
+	Path            string
+	Scheme          string // "http" or "https"
+	Engine          string // EngineVLLM
+	TLS             ClientTLS
+	BearerTokenFile string // empty for none
+}
+
+// ClientTLS configures the agent as a TLS client.
+type ClientTLS struct {
+	CAFile             string // empty for the system's
+	CertFile, KeyFile  string // both or neither
+	ServerName         string // empty for the address
+	InsecureSkipVerify bool
+}
+
+// Discovery says where endpoints come from. The sources add up.
+type Discovery struct {
+	Endpoints []discovery.Endpoint // static
+	File      string               // endpoint file; empty for none
+	Watch     bool                 // whether File is read again when it changes
+	DNS       []DNS
+}
+
+// DNS is one name whose answers are endpoints.
+type DNS struct {
+	Name           string
+	Type           string        // DNSAddress or DNSService
+	Ports          []uint16      // of DNSAddress: each address with each port is an endpoint
+	Namespace      string        // of the endpoints
+	Resolver       string        // ip:port; empty for the system's
+	MinTTL, MaxTTL time.Duration // bounds of the time between two queries
+}
+
+// Kinds of DNS source.
+const (
+	DNSAddress = "A/AAAA"
+	DNSService = "SRV"
+)
+
+// The values of Scrape.Scheme and Scrape.Engine.
+const (
+	SchemeHTTP  = "http"
+	SchemeHTTPS = "https"
+	EngineVLLM  = "vllm"
+)
+
+// Agent says where the agent listens and whom it serves.
+type Agent struct {
+	Listen            netip.AddrPort // HTTP: snapshots, metrics and status
+	XDSListen         netip.AddrPort // gRPC: ADS
+	TLS               ServerTLS
+	BearerTokenFile   string  // empty for none
+	MaxConnections    int     // of each listener
+	RequestsPerSecond float64 // over all clients
+}
+
+// ServerTLS configures the agent as a TLS server. Without CertFile it serves plain text.
+type ServerTLS struct {
+	CertFile, KeyFile string // both or neither
+	ClientCAFile      string // empty: clients need no certificate
+}
+
+// EnvoyNames are names in Envoy's configuration that the plan refers to.
+type EnvoyNames struct {
+	AgentCluster string // cluster of the agent's HTTP listener
+}
+
+// FileDiscovery is the plugin file-discovery that dataLayer.discovery refers to.
+type FileDiscovery struct {
+	Path  string
+	Watch bool
+}
+
+// Default is one value that a document left open.
+type Default struct{ Path, Value, Why string }
+
+// DefaultZerohop returns the settings that stand in for an absent ZerohopConfig.
+func DefaultZerohop() Zerohop {
+	return Zerohop{
+		DestinationMode: plan.DestinationHeader,
+		FailureMode:     plan.FailClose,
+		Parity:          plan.ParityNone,
+		Bounds:          Bounds{Endpoints: MaxEndpoints, IndexBlocks: 1 << 20},
+		DrainTimeout:    30 * time.Second,
+		Scrape: Scrape{
+			Interval: 250 * time.Millisecond, Timeout: time.Second, Staleness: 2 * time.Second, MaxPageBytes: 4 << 20,
+			Path: "/metrics", Scheme: SchemeHTTP, Engine: EngineVLLM,
+		},
+		Discovery: Discovery{Watch: true},
+		Agent: Agent{
+			Listen:         netip.MustParseAddrPort("127.0.0.1:18001"),
+			XDSListen:      netip.MustParseAddrPort("127.0.0.1:18000"),
+			MaxConnections: 1024, RequestsPerSecond: 10000,
+		},
+		Envoy: EnvoyNames{AgentCluster: "zerohop_agent"},
+	}
+}
+
+// StaleAfter returns the age at which metrics are not believed any more. Three scrapes may be missed, however long the
+// interval is.
+func (s *Scrape) StaleAfter() time.Duration { return max(s.Staleness, staleIntervals*s.Interval) }
