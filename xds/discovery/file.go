@@ -1,5 +1,3 @@
-// Package discovery says which endpoints exist. Its one source is a file in the format of the EPP's file-discovery plugin.
-// It reads no metrics and knows nothing of Envoy.
 package discovery
 
 import (
@@ -9,17 +7,6 @@ import (
 	"github.com/zerohop/zerohop/shared/snapshot"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
-
-// Endpoint is one ip:port that serves a model.
-type Endpoint struct {
-	Namespace string
-	Name      string
-	Address   netip.AddrPort // without zone; IPv4-mapped IPv6 is unmapped
-	Labels    map[string]string
-}
-
-// ID returns namespace/name, by which an endpoint is known everywhere.
-func (e *Endpoint) ID() string { return e.Namespace + "/" + e.Name }
 
 // defaultNamespace stands in for an omitted namespace.
 const defaultNamespace = "default"
@@ -44,7 +31,16 @@ func ParseFile(doc []byte) ([]Endpoint, error) {
 	if !root.Field("endpoints").Exists() {
 		p.Addf("endpoints", "is missing; write a list of {name, address, port}")
 	}
-	nodes := root.Field("endpoints").List()
+	eps := ParseEndpoints(root.Field("endpoints"))
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return eps, nil
+}
+
+// ParseEndpoints reads the list of an endpoint file where it stands in another document. Problems are reported by list.
+func ParseEndpoints(list strictyaml.Node) []Endpoint {
+	nodes := list.List()
 	eps := make([]Endpoint, len(nodes))
 	names, addresses := make(map[string]int), make(map[netip.AddrPort]int)
 	for i, n := range nodes {
@@ -60,10 +56,7 @@ func ParseFile(doc []byte) ([]Endpoint, error) {
 			reportDuplicate(n.Field("address"), addresses, e.Address, e.Address.String(), i)
 		}
 	}
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	return eps, nil
+	return eps
 }
 
 func parseEndpoint(n strictyaml.Node) Endpoint {

@@ -33,7 +33,7 @@ endpoints:
 		}},
 		{name: "no endpoints", doc: "endpoints: []", want: []Endpoint{}},
 		{name: "empty document", doc: "", err: "endpoints: is missing; write a list of {name, address, port}"},
-		{name: "not a list", doc: "endpoints: {}", err: "endpoints: must be a list, not an object"},
+		{name: "not a list", doc: "endpoints: {}", err: "line 1: endpoints: must be a list, not an object"},
 		{
 			name: "every field wrong",
 			doc: `
@@ -45,24 +45,24 @@ endpoints:
 - x
 -
 `,
-			err: `endpoints[0].weight: unknown field "weight"; known here: name, namespace, address, port, labels
-endpoints[0].name: is missing
-endpoints[0].address: "host.example" is not an IPv4 or IPv6 address; host names are not resolved
-endpoints[0].port: must be a string, not the number 8000; put it in quotes
-endpoints[1].address: "fe80::1%eth0" has a zone, which Envoy's ORIGINAL_DST cluster must not see
-endpoints[1].port: "0" is not a port; write "1" to "65535"
-endpoints[2].address: "0.0.0.0" is no address of a single host
-endpoints[2].port: "65536" is not a port; write "1" to "65535"
-endpoints[3].name: is missing
-endpoints[3].address: is missing
-endpoints[3].port: "+80" is not a port; write "1" to "65535"
-endpoints[4]: must be an object, not the string "x"
-endpoints[5]: is empty`,
+			err: `line 3: endpoints[0].weight: unknown field "weight"; known here: name, namespace, address, port, labels
+line 3: endpoints[0].name: is missing
+line 3: endpoints[0].address: "host.example" is not an IPv4 or IPv6 address; host names are not resolved
+line 3: endpoints[0].port: must be a string, not the number 8000; put it in quotes
+line 4: endpoints[1].address: "fe80::1%eth0" has a zone, which Envoy's ORIGINAL_DST cluster must not see
+line 4: endpoints[1].port: "0" is not a port; write "1" to "65535"
+line 5: endpoints[2].address: "0.0.0.0" is no address of a single host
+line 5: endpoints[2].port: "65536" is not a port; write "1" to "65535"
+line 6: endpoints[3].name: is missing
+line 6: endpoints[3].address: is missing
+line 6: endpoints[3].port: "+80" is not a port; write "1" to "65535"
+line 7: endpoints[4]: must be an object, not the string "x"
+line 8: endpoints[5]: is empty`,
 		},
 		{
 			name: "control character in a name",
 			doc:  `endpoints: [{name: "a\tb", address: 10.0.0.1, port: "80"}]`,
-			err:  `endpoints[0].name: "default/a\tb" has control characters or, with its namespace, more than 65535 bytes`,
+			err:  `line 1: endpoints[0].name: "default/a\tb" has control characters or, with its namespace, more than 65535 bytes`,
 		},
 		{
 			name: "duplicates",
@@ -72,8 +72,8 @@ endpoints:
 - {name: a, address: 10.0.0.2, port: "8000"}
 - {name: c, address: "::ffff:10.0.0.1", port: "8000"}
 `,
-			err: `endpoints[1].name: default/a is already taken by endpoints[0]
-endpoints[2].address: 10.0.0.1:8000 is already taken by endpoints[0]`,
+			err: `line 4: endpoints[1].name: default/a is already taken by endpoints[0]
+line 5: endpoints[2].address: 10.0.0.1:8000 is already taken by endpoints[0]`,
 		},
 	}
 	for _, tt := range tests {
