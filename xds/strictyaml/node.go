@@ -1,32 +1,34 @@
 package strictyaml
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 )
 
 // Node is one value of a document together with its path. Reading methods report a value of the wrong type as a problem
 // and return the zero value, so that a walk goes on and finds the other problems too. Null counts as absent everywhere.
 type Node struct {
-	value    any
+	value    value
 	path     string
 	problems *Problems
 }
 
 // Exists says whether the value is present and not null.
-func (n Node) Exists() bool { return n.value != nil }
+func (n Node) Exists() bool { return n.value.v != nil }
 
 // Path returns the path from the root, such as "plugins[2].type"; the root's is "document".
 func (n Node) Path() string { return rootName(n.path) }
 
+// Line returns the line of the value's key, or of the value if it has none; of the enclosing object if it is absent; 0 if
+// that is unknown.
+func (n Node) Line() int { return n.value.line }
+
 // Problemf reports a problem of this value.
 func (n Node) Problemf(format string, args ...any) {
-	n.problems.Addf(n.Path(), format, args...)
+	n.problems.add(Problem{Line: n.Line(), Path: n.Path(), Text: fmt.Sprintf(format, args...)})
 }
 
 // Fields reports every field of the object that is not in known, and a value that is not an object. It returns whether
@@ -34,16 +36,16 @@ func (n Node) Problemf(format string, args ...any) {
 func (n Node) Fields(known ...string) bool {
 	for _, k := range n.Keys() {
 		if !slices.Contains(known, k) {
-			n.problems.Addf(join(n.path, k), "unknown field %q; known here: %s", k, strings.Join(known, ", "))
+			n.Field(k).Problemf("unknown field %q; %s", k, Suggest(k, known))
 		}
 	}
-	_, ok := n.value.(map[string]any)
+	_, ok := n.value.v.(map[string]value)
 	return ok
 }
 
 // Keys returns the object's keys in alphabetical order.
 func (n Node) Keys() []string {
-	m, ok := n.value.(map[string]any)
+	m, ok := n.value.v.(map[string]value)
 	if !ok {
 		n.mismatch("an object")
 		return nil
@@ -59,13 +61,17 @@ func (n Node) Keys() []string {
 // Field returns the object's field called name; it does not exist if the object has none. A value that is not an object
 // has no fields; Fields or Keys report it.
 func (n Node) Field(name string) Node {
-	m, _ := n.value.(map[string]any)
-	return Node{value: m[name], path: join(n.path, name), problems: n.problems}
+	m, _ := n.value.v.(map[string]value)
+	v, ok := m[name]
+	if !ok {
+		v.line = n.value.line
+	}
+	return Node{value: v, path: join(n.path, name), problems: n.problems}
 }
 
 // List returns the elements of a list.
 func (n Node) List() []Node {
-	l, ok := n.value.([]any)
+	l, ok := n.value.v.([]value)
 	if !ok {
 		n.mismatch("a list")
 		return nil
@@ -79,7 +85,7 @@ func (n Node) List() []Node {
 
 // Text returns a string.
 func (n Node) Text() string {
-	s, ok := n.value.(string)
+	s, ok := n.value.v.(string)
 	if !ok {
 		n.mismatch("a string")
 	}
@@ -88,21 +94,30 @@ func (n Node) Text() string {
 
 // IsNumber says whether the value is a number.
 func (n Node) IsNumber() bool {
-	_, ok := n.value.(float64)
+	_, ok := n.value.v.(float64)
 	return ok
 }
 
 // Required returns a string and reports one that is absent or empty.
 func (n Node) Required() string {
-	if n.value == nil || n.value == "" {
+	if n.value.v == nil || n.value.v == "" {
 		n.Problemf("is missing")
 	}
 	return n.Text()
 }
 
+// Choice returns one of the words in known and reports any other.
+func (n Node) Choice(known ...string) string {
+	s := n.Text()
+	if n.Exists() && !slices.Contains(known, s) && s != "" {
+		n.Problemf("%q is not known; %s", s, Suggest(s, known))
+	}
+	return s
+}
+
 // Number returns a finite number.
 func (n Node) Number() float64 {
-	f, ok := n.value.(float64)
+	f, ok := n.value.v.(float64)
 	if !ok || math.IsInf(f, 0) || math.IsNaN(f) {
 		n.mismatch("a number")
 		return 0
@@ -112,7 +127,7 @@ func (n Node) Number() float64 {
 
 // Bool returns a boolean.
 func (n Node) Bool() bool {
-	b, ok := n.value.(bool)
+	b, ok := n.value.v.(bool)
 	if !ok {
 		n.mismatch("true or false")
 	}
@@ -121,7 +136,7 @@ func (n Node) Bool() bool {
 
 // mismatch reports that something other than want stands here.
 func (n Node) mismatch(want string) {
-	switch v := n.value.(type) {
+	switch v := n.value.v.(type) {
 	case nil:
 	case string:
 		n.Problemf("must be %s, not the string %q", want, v)
@@ -130,7 +145,7 @@ func (n Node) mismatch(want string) {
 		n.Problemf("must be %s, not the number %s%s", want, s, quoteHint(want))
 	case bool:
 		n.Problemf("must be %s, not %t%s", want, v, quoteHint(want))
-	case []any:
+	case []value:
 		n.Problemf("must be %s, not a list", want)
 	default:
 		n.Problemf("must be %s, not an object", want)
@@ -143,40 +158,6 @@ func quoteHint(want string) string {
 		return "; put it in quotes"
 	}
 	return ""
-}
-
-// maxListed bounds the length of an error message.
-const maxListed = 50
-
-// Problems collects what is wrong with a document. The zero value is ready to use.
-type Problems struct{ list []string }
-
-// Addf adds a problem of the field at path. A problem that is already known is not repeated, so that a value may be read
-// twice.
-func (p *Problems) Addf(path, format string, args ...any) {
-	s := path + ": " + fmt.Sprintf(format, args...)
-	if !slices.Contains(p.list, s) {
-		p.list = append(p.list, s)
-	}
-}
-
-// Len returns the number of problems found so far.
-func (p *Problems) Len() int { return len(p.list) }
-
-// Err returns one error that lists all problems, one a line, or nil if there are none.
-func (p *Problems) Err() error {
-	if len(p.list) == 0 {
-		return nil
-	}
-	list, rest := p.list, 0
-	if len(list) > maxListed {
-		list, rest = list[:maxListed], len(list)-maxListed
-	}
-	s := strings.Join(list, "\n")
-	if rest > 0 {
-		s += fmt.Sprintf("\nand %d more", rest)
-	}
-	return errors.New(s)
 }
 
 func join(path, field string) string {
