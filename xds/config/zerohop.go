@@ -60,18 +60,12 @@ type Discovery struct {
 // DNS is one name whose answers are endpoints.
 type DNS struct {
 	Name           string
-	Type           string        // DNSAddress or DNSService
-	Ports          []uint16      // of DNSAddress: each address with each port is an endpoint
+	Type           string        // discovery.DNSAddress or discovery.DNSService
+	Ports          []uint16      // of addresses: each with each port is an endpoint
 	Namespace      string        // of the endpoints
 	Resolver       string        // ip:port; empty for the system's
 	MinTTL, MaxTTL time.Duration // bounds of the time between two queries
 }
-
-// Kinds of DNS source.
-const (
-	DNSAddress = "A/AAAA"
-	DNSService = "SRV"
-)
 
 // The values of Scrape.Scheme and Scrape.Engine.
 const (
@@ -82,6 +76,7 @@ const (
 
 // Agent says where the agent listens and whom it serves.
 type Agent struct {
+	Disabled          bool           // edge mode: the filter knows what stands in the plan and what it sees itself
 	Listen            netip.AddrPort // HTTP: snapshots, metrics and status
 	XDSListen         netip.AddrPort // gRPC: ADS
 	TLS               ServerTLS
@@ -103,6 +98,7 @@ type EnvoyNames struct {
 
 // FileDiscovery is the plugin file-discovery that dataLayer.discovery refers to.
 type FileDiscovery struct {
+	Name  string // of the plugin
 	Path  string
 	Watch bool
 }
