@@ -42,43 +42,71 @@ func Open(b []byte) (View, error) {
 
 // open checks everything but the records.
 func open(b []byte) (View, error) {
-	if len(b) < headerLen {
-		if n := min(len(b), len(Magic)); string(b[:n]) != Magic[:n] {
-			return View{}, ErrMagic
-		}
-		return View{}, ErrTruncated
+	if err := unseal(b, Magic, headerLen); err != nil {
+		return View{}, err
 	}
-	if string(b[:len(Magic)]) != Magic {
-		return View{}, ErrMagic
+	f, ok := frameOf(b)
+	if !ok {
+		return View{}, ErrLength
+	}
+	text := f.record(f.count)
+	return View{
+		records: b[f.header:text:text],
+		text:    b[text : text+f.text : text+f.text],
+		stride:  f.stride,
+		count:   f.count,
+		version: binary.LittleEndian.Uint64(b[offVersion:]),
+	}, nil
+}
+
+// unseal checks what stands at the beginning of snapshots and of deltas: magic, format, total length and checksum. b is at
+// least least bytes long if there is no error.
+func unseal(b []byte, magic string, least int) error {
+	if len(b) < least {
+		if n := min(len(b), len(magic)); string(b[:n]) != magic[:n] {
+			return ErrMagic
+		}
+		return ErrTruncated
+	}
+	if string(b[:len(magic)]) != magic {
+		return ErrMagic
 	}
 	le := binary.LittleEndian
 	if le.Uint32(b[offFormat:]) != FormatVersion {
-		return View{}, ErrVersion
+		return ErrVersion
 	}
 	total := uint64(le.Uint32(b[offTotal:]))
 	if uint64(len(b)) < total {
-		return View{}, ErrTruncated
+		return ErrTruncated
 	}
 	if uint64(len(b)) != total {
-		return View{}, ErrLength
+		return ErrLength
 	}
 	if le.Uint64(b[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
-		return View{}, ErrChecksum
+		return ErrChecksum
 	}
-	header, stride := uint64(le.Uint16(b[offHeaderLen:])), uint64(le.Uint16(b[offRecordLen:]))
-	count, textLen := uint64(le.Uint32(b[offCount:])), uint64(le.Uint32(b[offTextLen:]))
-	text := header + count*stride // at most 2^48: no overflow
-	if header < headerLen || stride < recordLen || text+textLen > total {
-		return View{}, ErrLength
-	}
-	return View{
-		records: b[header:text:text],
-		text:    b[text : text+textLen : text+textLen],
-		stride:  int(stride),
-		count:   int(count),
-		version: le.Uint64(b[offVersion:]),
-	}, nil
+	return nil
 }
+
+// frame says where the sections of a snapshot are.
+type frame struct {
+	header, stride, count, text int // lengths of header and record, count of records, length of the text section
+}
+
+// frameOf reads the frame of b, and whether its sections lie inside b, which is at least headerLen long.
+func frameOf(b []byte) (frame, bool) {
+	le := binary.LittleEndian
+	header, stride := uint64(le.Uint16(b[offHeaderLen:])), uint64(le.Uint16(b[offRecordLen:]))
+	count, text := uint64(le.Uint32(b[offCount:])), uint64(le.Uint32(b[offTextLen:]))
+	end := header + count*stride + text // at most 2^49: no overflow
+	if header < headerLen || stride < recordLen || end > uint64(len(b)) {
+		return frame{}, false
+	}
+	return frame{int(header), int(stride), int(count), int(text)}, true
+}
+
+// record returns the offset of record i; that of the record after the last one is the text section's.
+func (f frame) record(i int) int { return f.header + i*f.stride }
 
 // Version returns the snapshot version that the agent gave.
 func (v View) Version() uint64 { return v.version }

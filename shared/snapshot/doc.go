@@ -36,6 +36,35 @@
 //
 // Records begin at header length, the text section at header length + count × record length.
 //
+// # Delta
+//
+// Where the endpoints stay the same, a delta turns one snapshot, its base, into another. It is a header, then count
+// changes in ascending order of index. Ages grow alike in all records that were not scraped in between, hence the shift.
+//
+//	header      offset  size  field
+//	                 0     4  magic "ZHSD"
+//	                 4     4  format version, 1
+//	                 8     8  XXH64 (seed 0) of the bytes from offset 16 to total length
+//	                16     4  total length in bytes, everything included
+//	                20     2  header length, at least 72
+//	                22     2  patch offset within a record, at least 20: a delta changes no id, name or address
+//	                24     4  count of changes
+//	                28     2  patch length
+//	                30     2  zero
+//	                32     8  version of the base
+//	                40     8  XXH64 of the base, as in its header
+//	                48     8  version of the result
+//	                56     8  XXH64 of the result, as in its header
+//	                64     4  shift in ms
+//	                68     4  zero
+//
+//	change      offset  size  field
+//	                 0     4  index of the record
+//	                 4     …  patch: the record's bytes from patch offset on
+//
+// The result is the base with version and XXH64 replaced, shift added to the age of every scraped record (at most up to
+// 0xFFFFFFFE), and then the patches copied in. Everything else is the same in both. A reader compares the XXH64 at the end.
+//
 // New fields go to the end of the header or of the record, new sections after the text section: a reader uses the lengths
 // and skips what it does not know, and takes reserved bytes and unknown flags as they come. A change that an old reader
 // would misread gets a new format version, and with it a new shared-data key (package names).

@@ -1,7 +1,10 @@
 package snapshot
 
-// Magic is the first four bytes of every snapshot.
-const Magic = "ZHSN"
+// The first four bytes of every snapshot and of every delta.
+const (
+	Magic      = "ZHSN"
+	MagicDelta = "ZHSD"
+)
 
 // Offsets of the header's fields, see the package doc.
 const (
@@ -32,4 +35,24 @@ const (
 	recBlockSize = 44
 	recNumBlocks = 48
 	recordLen    = 64
+)
+
+// Offsets of the fields of a delta's header that a snapshot's header has not.
+const (
+	delPatchOff = 22
+	delCount    = 24
+	delPatchLen = 28
+	delBase     = 32
+	delBaseSum  = 40
+	delVersion  = 48
+	delSum      = 56
+	delShift    = 64
+	delHeader   = 72
+)
+
+// The part of a record that a delta can change, and the length of the index before it in a change.
+const (
+	patchOff = recFlags
+	patchLen = recNumBlocks + 4 - patchOff
+	indexLen = 4
 )
