@@ -12,13 +12,12 @@ import (
 // TestNoAllocations plays a mix of everything that requests do, and asserts that neither the filter nor the emulator
 // allocates once the mix has been seen.
 func TestNoAllocations(t *testing.T) {
-	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState} {
+	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
 		t.Run(mode, func(t *testing.T) {
 			p := hosttest.NewProcess()
 			p.Agent = &hosttest.Agent{}
 			w := p.AddWorker(hosttest.NewNative)
-			w.Mode = mode
-			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 8))) {
+			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 4))) {
 				t.Fatalf("plan refused: %v", p.Logs)
 			}
 			mix := lifecycletest.Mix(1)
@@ -30,7 +29,7 @@ func TestNoAllocations(t *testing.T) {
 				p.Advance(1e11) // past the cool-downs that the mix causes
 				w.Tick()
 			}
-			for range 20 {
+			for range 60 {
 				run()
 			}
 			if n := testing.AllocsPerRun(20, run); n != 0 {

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"github.com/zerohop/zerohop/shared/names"
-	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
@@ -16,28 +15,58 @@ func (v *VM) attemptHeaders(id uint32) Action {
 	}
 	s := &v.streams[ref]
 	v.contexts.put(id, attemptRef(ref), s.serial)
-	if !s.attempts {
-		s.attempts = true
-		if v.plan.Destination == plan.DestinationHeader {
-			v.host.RemoveRequestHeader(names.HeaderDestination)
-		}
+	first := !s.attempts
+	s.attempts = true
+	if first && s.how != byFilterState {
+		v.host.RemoveRequestHeader(names.HeaderDestination)
+	}
+	if s.how == byList {
+		v.attemptListed(s, ref, first)
+		return Continue
+	}
+	if first {
 		return Continue
 	}
 	if s.nextTry < 0 {
 		return Continue // let go without a pick
 	}
-	v.sched.Retry(v.host.Now(), &s.d, s.nextTry, s.nextGen)
+	v.retry(s, ref, s.nextTry, s.nextGen)
+	return Continue
+}
+
+// retry books an attempt after the first.
+func (v *VM) retry(s *stream, ref, slot int32, gen uint32) {
+	v.sched.Retry(v.host.Now(), &s.d, slot, gen)
 	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	s.responded, s.firstByte, s.announced = false, false, false
 	v.stats.n[cRetries]++
 	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
-	return Continue
+}
+
+// attemptListed handles an attempt of a request that was sent by a list. Envoy has taken the next address that its cluster
+// knows, or one by the cluster's fallback policy, and says which.
+func (v *VM) attemptListed(s *stream, ref int32, first bool) {
+	if s.d.Attempt == 0 {
+		return // let go without a pick
+	}
+	slot := v.sched.Find(&s.d, v.host.Property(names.PropertyUpstreamAddress))
+	if first {
+		if v.sched.Redirect(v.host.Now(), &s.d, slot) {
+			v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
+		}
+		return
+	}
+	gen := uint32(0) // of no endpoint
+	if slot >= 0 {
+		gen = v.sched.Gen(slot)
+	}
+	v.retry(s, ref, slot, gen)
 }
 
 // announce tells Envoy where a retry is to go. It is called as soon as the current attempt can be seen to fail, which is
 // before Envoy chooses the host of the next one, so that requests that succeed at once do not pay for it.
 func (v *VM) announce(s *stream, ref int32) {
-	if s.announced {
+	if s.announced || s.how == byList {
 		return
 	}
 	v.announcing = ref
@@ -76,12 +105,9 @@ func (v *VM) announceSame() {
 }
 
 // strayAttempt serves an attempt whose stream is not known, as after a reload of the VM: it keeps the destination for
-// retries and hides the header from the model server.
+// retries and hides the header from the model server. A list is in Envoy's hands already.
 func (v *VM) strayAttempt() {
 	v.stats.n[cStrayAttempts]++
-	if v.plan == nil || v.plan.Destination != plan.DestinationHeader {
-		return
-	}
 	addr := v.host.RequestHeader(names.HeaderDestination)
 	if addr == nil {
 		return
@@ -102,7 +128,7 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 	if s == nil {
 		return Continue
 	}
-	if attempt || (!s.attempts && v.fromEndpoint()) {
+	if attempt || (!s.attempts && v.fromEndpoint(s)) {
 		code := v.answered(s, endOfStream)
 		if attempt && code >= 400 {
 			v.announce(s, ref)
@@ -115,8 +141,14 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 }
 
 // fromEndpoint reports whether a response seen downstream has to do with an endpoint, and is not a local reply of another
-// filter.
-func (v *VM) fromEndpoint() bool { return v.host.Property(names.PropertyUpstreamAddress) != nil }
+// filter. Of a request that was sent by a list it finds out which endpoint answered.
+func (v *VM) fromEndpoint(s *stream) bool {
+	addr := v.host.Property(names.PropertyUpstreamAddress)
+	if addr != nil && s.how == byList {
+		v.sched.Redirect(v.host.Now(), &s.d, v.sched.Find(&s.d, addr))
+	}
+	return addr != nil
+}
 
 // answered books the response status of the current attempt and returns it.
 func (v *VM) answered(s *stream, endOfStream bool) int {

@@ -34,7 +34,6 @@ func TestHostCalls(t *testing.T) {
 			}
 			p := hosttest.NewProcess()
 			w := p.AddWorker(hosttest.NewNative)
-			w.Mode = tt.mode
 			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(tt.mode, 4))) {
 				t.Fatalf("plan refused: %v", p.Logs)
 			}

@@ -3,11 +3,9 @@ package filter
 import (
 	"strconv"
 
-	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/blockhash"
 	"github.com/zerohop/zerohop/shared/names"
-	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // decide picks an endpoint for s and tells Envoy. start is the time at which the work for the decision began.
@@ -17,7 +15,6 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	v.prompt(s, &p)
 	outcome := v.sched.Decide(start, &p, &s.d)
 	if outcome == sched.NoEndpoint || outcome == sched.FilteredOut {
-		v.releaseScanner(s)
 		return v.refuse(s, ref, outcome)
 	}
 	v.sched.Commit(start, &p, &s.d)
@@ -26,14 +23,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 		s.reason = reasonAllCooling
 	}
 	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
-	addr := v.sched.Address(s.d.Cur)
-	switch {
-	case v.plan.Destination == plan.DestinationHeader:
-		v.host.ReplaceRequestHeader(names.HeaderDestination, addr)
-	case !v.host.SetDestination(addr):
-		v.stats.n[cHostErrors]++
-		v.fallBack(s.ctx)
-	}
+	v.send(start, s)
 	s.phase = phaseDecided
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
 	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
@@ -65,50 +55,6 @@ func (v *VM) prompt(s *stream, p *sched.Prompt) {
 		v.stats.n[cToolsVerbatim]++
 	}
 }
-
-// refuse handles a request for which there is no endpoint, by the plan's failure mode.
-func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
-	s.reason = reasonNoEndpoints
-	if outcome == sched.FilteredOut {
-		s.reason = reasonFilteredOut
-	}
-	v.stats.fallback[s.reason]++
-	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
-	if v.plan.FailureMode == plan.FailOpen {
-		s.phase = phaseDecided
-		v.fallBack(s.ctx)
-		return Continue
-	}
-	s.phase = phaseRefused
-	text := &noEndpoints
-	if outcome == sched.FilteredOut {
-		text = &filteredOut
-	}
-	v.host.Respond(text.status, text.details, text.body, text.headers)
-	return Pause
-}
-
-// refusal is a local response.
-type refusal struct {
-	status        int
-	details, body string
-	headers       []byte
-}
-
-var (
-	noEndpoints = refusal{
-		status:  503,
-		details: "zerohop_no_endpoints",
-		body:    `{"error":{"message":"no endpoint is available to serve the request","type":"service_unavailable_error","param":null,"code":"no_endpoints"}}`,
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-no-endpoints"),
-	}
-	filteredOut = refusal{
-		status:  429,
-		details: "zerohop_filtered_out",
-		body:    `{"error":{"message":"no endpoint is eligible to serve the request","type":"rate_limit_error","param":null,"code":"no_eligible_endpoint"}}`,
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
-	}
-)
 
 // pickLine formats what the access log prints about s. The result is valid until the next call.
 func (v *VM) pickLine(s *stream, ref int32) []byte {

@@ -41,6 +41,7 @@ type VM struct {
 	scratch      scan.Scratch // memory of the scanners for tool definitions
 
 	plan   *plan.Plan
+	how    destination // the plan's
 	sched  *sched.Scheduler
 	intake intake
 	stats  stats
@@ -96,7 +97,7 @@ func (v *VM) Configure(id uint32, size int) bool {
 		v.host.Log(LogError, "zerohop: configuration rejected: "+err.Error())
 		return false
 	}
-	v.plan = p
+	v.plan, v.how = p, destinationOf(p.Destination)
 	v.setRoot(id, rootDownstream)
 	v.active = id
 	v.intake.reset(p.Agent.Cluster != "")
@@ -202,17 +203,3 @@ func (v *VM) Recovered(id uint32) {
 		}
 	}
 }
-
-// fallBack sends the request to the fallback cluster. In header mode that is where the route leads without the header.
-func (v *VM) fallBack(ctx uint32) {
-	if v.plan == nil || !v.host.Use(ctx) {
-		return
-	}
-	if v.plan.Destination == plan.DestinationFilterState {
-		v.host.ReplaceRequestHeader(names.HeaderFallback, one[:])
-	} else {
-		v.host.RemoveRequestHeader(names.HeaderDestination)
-	}
-}
-
-var one = [1]byte{'1'}

@@ -14,7 +14,7 @@ import (
 // TestPanicAnywhere lets each host call of a request panic in turn, as a bug at that place would: the request goes on, to
 // an endpoint or to the fallback cluster, and nothing is left behind.
 func TestPanicAnywhere(t *testing.T) {
-	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState} {
+	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
 		for name, r := range panicRequests() {
 			t.Run(mode+"/"+name, func(t *testing.T) {
 				for n := 1; panicAt(t, mode, r, n); n++ {
@@ -51,7 +51,6 @@ func panicAt(t *testing.T, mode string, r hosttest.Request, n int) bool {
 	t.Helper()
 	p := hosttest.NewProcess()
 	w := p.AddWorker(hosttest.NewNative)
-	w.Mode = mode
 	if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 3))) {
 		t.Fatalf("plan refused: %v", p.Logs)
 	}

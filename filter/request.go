@@ -4,6 +4,7 @@ import (
 	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/filter/scan"
 	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // bodyWindow is how much of the body is read from Envoy at once.
@@ -99,7 +100,17 @@ func (v *VM) feed(s *stream, size int) {
 
 // finish ends the scan and decides. start is the time at which the last callback began.
 func (v *VM) finish(s *stream, ref int32, start uint64) Action {
-	s.reason = scanReasons[v.scanners[s.scanner].Finish(&v.body)]
+	sc := v.scanners[s.scanner]
+	s.reason = scanReasons[sc.Finish(&v.body)]
+	if v.plan.Parity == plan.ParityEPP {
+		if s.reason == reasonScored && len(sc.Model()) == 0 {
+			s.reason = reasonNoModel
+		}
+		if text := badRequest(s.reason); text != nil {
+			v.stats.n[cRejected]++
+			return v.reject(s, ref, text)
+		}
+	}
 	return v.decide(s, ref, start)
 }
 

@@ -25,6 +25,7 @@ const (
 	cUniversal             // requests whose leading blocks were discounted as universal
 	cToolsVerbatim         // prompts whose tools were too large or deep to be sorted
 	cHostErrors            // destinations that Envoy did not take
+	cRejected              // requests answered 400 for their body, under parity epp
 	counters
 )
 
@@ -50,6 +51,7 @@ var counterNames = [counters]string{
 	cUniversal:      "zerohop_universal_prefixes_total",
 	cToolsVerbatim:  "zerohop_tools_verbatim_total",
 	cHostErrors:     "zerohop_host_errors_total",
+	cRejected:       "zerohop_rejected_bodies_total",
 }
 
 // maxSamples is how many decision times are kept until the next flush; more flush at once.

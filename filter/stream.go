@@ -17,6 +17,7 @@ type stream struct {
 	block   int    // tokens per prefix block that the scan was begun with
 
 	phase     phase
+	how       destination
 	api       scan.API
 	reason    reason
 	attempts  bool // the attempt filter has seen this stream

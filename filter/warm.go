@@ -18,7 +18,7 @@ func warm() {
 	h.root = names.RootAttempt
 	v.Configure(2, 0)
 	h.root = names.RootDownstream
-	for _, mode := range [...]string{plan.DestinationHeader, plan.DestinationFilterState} {
+	for _, mode := range [...]string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
 		h.configure(mode)
 		if !v.Configure(1, len(h.config)) {
 			return

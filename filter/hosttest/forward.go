@@ -1,45 +1,65 @@
 package hosttest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/zerohop/zerohop/filter"
 	"github.com/zerohop/zerohop/shared/names"
-	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // retryPause is the time between a failed attempt and the next.
 const retryPause = 10 * time.Millisecond
 
-// Forward plays the router: the route, the attempts and the response.
+// Forward plays the router: the route, the attempts and the response. The route table is that of envoy.yaml.
 func (s *Stream) Forward() {
-	switch {
+	switch dest, _ := s.fields.First(names.HeaderDestination); {
 	case s.gone || s.res.Route != "":
-	case s.toFallback():
+	case s.fields.Has(names.HeaderFallback):
 		s.res.Route = ToFallback
+		s.fields.remove(names.HeaderFallback)
 		s.sent()
 		s.respond(s.reply("", 0), false)
 	default:
 		s.res.Route = ToEndpoint
+		s.listed = strings.Contains(dest, ",")
 		s.tryAll()
 	}
 }
 
-// toFallback is the route table of envoy.yaml.
-func (s *Stream) toFallback() bool {
-	if s.w.Mode == plan.DestinationFilterState {
-		return s.fields.Has(names.HeaderFallback)
-	}
-	return !s.fields.Has(names.HeaderDestination)
-}
-
-// host is the choice of the ORIGINAL_DST cluster: filter state first, then the header where the cluster reads it.
+// host is the choice of the cluster. ORIGINAL_DST looks at the filter state first, then at the header.
 func (s *Stream) host() string {
-	if s.destination != "" || s.w.Mode == plan.DestinationFilterState {
+	if s.listed {
+		return s.listedHost()
+	}
+	if s.destination != "" {
 		return s.destination
 	}
 	addr, _ := s.fields.First(names.HeaderDestination)
 	return addr
+}
+
+// listedHost is the choice of the override_host cluster: it reads the header at the first attempt only, and each attempt takes
+// the next address of a host that the cluster has.
+func (s *Stream) listedHost() string {
+	if s.list == "" && len(s.res.Hosts) == 0 {
+		s.list, _ = s.fields.First(names.HeaderDestination)
+	}
+	for s.list != "" {
+		var addr string
+		addr, s.list, _ = strings.Cut(s.list, ",")
+		if s.w.Lacks == nil || !s.w.Lacks(addr) {
+			return addr
+		}
+	}
+	for range s.w.Others { // as with retry host predicate previous_hosts
+		s.w.turn++
+		if addr := s.w.Others[s.w.turn%len(s.w.Others)]; !slices.Contains(s.res.Hosts, addr) {
+			return addr
+		}
+	}
+	return ""
 }
 
 // tryAll plays attempts until an endpoint answers or the retries are used up.

@@ -14,6 +14,9 @@ type Stream struct {
 	response    Fields
 	properties  []property
 	destination string // filter state that an ORIGINAL_DST cluster reads
+	listed      bool   // the request is in the override_host cluster
+	list        string // what that cluster has left of the list
+	upstream    []byte // what Property returns of the newest attempt's address
 	local       *Local
 	routed      bool // the request has left the downstream filter
 	gone        bool // the client reset the stream
@@ -32,7 +35,8 @@ type property struct {
 // The slice is valid until the next callback.
 func (s *Stream) Property(name string) []byte {
 	if n := len(s.res.Hosts); name == names.PropertyUpstreamAddress && n > 0 {
-		return []byte(s.res.Hosts[n-1])
+		s.upstream = append(s.upstream[:0], s.res.Hosts[n-1]...)
+		return s.upstream
 	}
 	for i := range s.properties {
 		if s.properties[i].name == name {
@@ -68,6 +72,7 @@ func (s *Stream) reset(w *Worker, r *Request) {
 		trailers:   append(s.trailers[:0], r.Trailers...),
 		response:   s.response[:0],
 		properties: s.properties[:0],
+		upstream:   s.upstream[:0],
 		res: Result{
 			Hosts:   s.res.Hosts[:0],
 			Sent:    s.res.Sent[:0],

@@ -4,15 +4,16 @@ import (
 	"io"
 
 	"github.com/zerohop/zerohop/shared/names"
-	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // Worker is one worker thread of Envoy with its VM.
 type Worker struct {
 	// Host is the host of the VM that runs now.
 	Host *Host
-	// Mode is how the clusters and routes are set up: plan.DestinationHeader or plan.DestinationFilterState.
-	Mode string
+	// Lacks, if set, says that the cluster of destination mode list does not know an address.
+	Lacks func(addr string) bool
+	// Others are the hosts among which that cluster chooses in turn when the list is used up.
+	Others []string
 	// NoEarlyStrip leaves our headers in requests, as if the HCM's early_header_mutation were missing.
 	NoEarlyStrip bool
 	// NoAttempts leaves the attempt filter out of the destination cluster.
@@ -35,6 +36,7 @@ type Worker struct {
 	calls    []Call
 	token    uint32
 	spare    *Stream // list of unused records
+	turn     int     // of Others
 }
 
 // Root is a root context: one plugin configuration in one VM.
@@ -57,9 +59,9 @@ type context struct {
 	bodyFrom, bodyTo int // part of the body that the filter sees
 }
 
-// AddWorker starts a worker with a fresh VM in header mode. It has no configuration yet.
+// AddWorker starts a worker with a fresh VM. It has no configuration yet.
 func (p *Process) AddWorker(m NewModule) *Worker {
-	w := &Worker{p: p, make: m, Mode: plan.DestinationHeader, Retries: 3}
+	w := &Worker{p: p, make: m, Retries: 3}
 	w.boot()
 	p.Workers = append(p.Workers, w)
 	return w

@@ -27,6 +27,7 @@ type Table struct {
 	view  scorers.Endpoints
 	limit int    // most endpoints
 	stale uint64 // ns after which scraped numbers are not believed
+	plain bool   // Waiting is what was scraped alone
 
 	byID  map[uint64]int32
 	live  []int32 // slots in use
@@ -74,6 +75,12 @@ func New(limit, staleMs int) *Table {
 // Configure changes the bounds. Endpoints above a lower limit stay until a snapshot no longer has them.
 func (t *Table) Configure(limit, staleMs int) {
 	t.limit, t.stale = limit, uint64(max(staleMs, 0))*1e6
+	t.expires = 0
+}
+
+// CountOwn says whether requests of our own count in Waiting, as they do from the start.
+func (t *Table) CountOwn(on bool) {
+	t.plain = !on
 	t.expires = 0
 }
 

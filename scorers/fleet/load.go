@@ -113,6 +113,10 @@ func (t *Table) recount() {
 // an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no endpoint has fresh
 // metrics, what this worker has sent is all that is known.
 func (t *Table) setWaiting(s int32) {
+	if t.plain {
+		t.view.Waiting[s] = t.Queue(s)
+		return
+	}
 	waiting := max(PickShare*float64(t.pending[s]), t.Queue(s)+PickShare*float64(t.since[s]))
 	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-t.pending[s])
 }

@@ -1,5 +1,10 @@
 package sched
 
+import (
+	"bytes"
+	"slices"
+)
+
 // Accounting state of the current attempt, in Decision.State.
 const (
 	holdsPrefill uint8 = 1 << iota // no first byte: prompt tokens and a pending request are booked
@@ -53,10 +58,27 @@ func (d *Decision) uncached(match int32) int32 {
 // Next returns the slot for the attempt after the current one, or -1 if no other endpoint is left. Of the ranked endpoints
 // that were not tried and may get a request it takes the one with the least prompt work before the request's first token;
 // if there is none, any other. It accounts nothing.
-func (s *Scheduler) Next(now uint64, d *Decision) int32 {
+func (s *Scheduler) Next(now uint64, d *Decision) int32 { return s.next(now, d, nil) }
+
+// Following appends to list the slots of the attempts after the current one, as Next would give them one after the other if
+// each failed, until list has reached its capacity or no other endpoint is left. It accounts nothing.
+func (s *Scheduler) Following(now uint64, d *Decision, list []int32) []int32 {
+	for len(list) < cap(list) {
+		slot := s.next(now, d, list)
+		if slot < 0 {
+			break
+		}
+		list = append(list, slot)
+	}
+	return list
+}
+
+// next is Next for when the endpoints of skip are to be tried before.
+func (s *Scheduler) next(now uint64, d *Decision, skip []int32) int32 {
 	best, least := int32(-1), int64(0)
 	for i := range int(d.N) {
-		if d.Tried>>i&1 != 0 || !s.fleet.Valid(d.Slots[i], d.Gen[i]) || !s.fleet.Usable(now, d.Slots[i]) {
+		if d.Tried>>i&1 != 0 || slices.Contains(skip, d.Slots[i]) ||
+			!s.fleet.Valid(d.Slots[i], d.Gen[i]) || !s.fleet.Usable(now, d.Slots[i]) {
 			continue
 		}
 		if w := s.work(d, d.Slots[i], d.Match[i]); best < 0 || w < least {
@@ -66,15 +88,15 @@ func (s *Scheduler) Next(now uint64, d *Decision) int32 {
 	if best >= 0 {
 		return best
 	}
-	return s.nextUnranked(now, d)
+	return s.nextUnranked(now, d, skip)
 }
 
 // nextUnranked returns the endpoint outside the ranked list with the least work, or else the least bad one not tried.
-func (s *Scheduler) nextUnranked(now uint64, d *Decision) int32 {
+func (s *Scheduler) nextUnranked(now uint64, d *Decision, skip []int32) int32 {
 	best, least := int32(-1), int64(0)
 	bad, leastBad := int32(-1), int64(0)
 	for _, slot := range s.fleet.Live() {
-		if s.tried(d, slot) {
+		if s.tried(d, slot) || slices.Contains(skip, slot) {
 			continue
 		}
 		w := s.work(d, slot, 0)
@@ -120,6 +142,39 @@ func (s *Scheduler) Retry(now uint64, d *Decision, slot int32, gen uint32) {
 		return
 	}
 	s.begin(now, d, s.entry(d, slot, gen))
+}
+
+// Find returns the slot with the address ip:port, or -1 if there is none. Endpoints that d ranks are looked at first.
+func (s *Scheduler) Find(d *Decision, address []byte) int32 {
+	for i := range int(d.N) {
+		if s.fleet.Valid(d.Slots[i], d.Gen[i]) && bytes.Equal(s.fleet.Address(d.Slots[i]), address) {
+			return d.Slots[i]
+		}
+	}
+	for _, slot := range s.fleet.Live() {
+		if bytes.Equal(s.fleet.Address(slot), address) {
+			return slot
+		}
+	}
+	return -1
+}
+
+// Redirect says that the current attempt goes to slot, which may not be what it was booked for, and reports whether the load
+// moved; the endpoint that it was booked for is not at fault. A slot of -1 stands for an address that is not known: nothing
+// is booked for it, and Cur is -1, unless the endpoint that the attempt was booked for is gone and may well have been it.
+func (s *Scheduler) Redirect(now uint64, d *Decision, slot int32) bool {
+	valid := s.fleet.Valid(d.Cur, d.CurGen)
+	if slot < 0 && !valid || slot == d.Cur && valid {
+		return false
+	}
+	s.finish(now, d, false)
+	if slot < 0 {
+		d.Cur, d.CurGen, d.State = -1, 0, 0
+		return true
+	}
+	d.Attempt--
+	s.begin(now, d, s.entry(d, slot, s.fleet.Gen(slot)))
+	return true
 }
 
 // entry returns the index of slot at generation gen in the ranked list. If it is not there it gets a place: at the end, or

@@ -128,6 +128,7 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 // install takes over what does not depend on whether the plan is the first.
 func (s *Scheduler) install(p *plan.Plan) {
 	s.plan = *p
+	s.fleet.CountOwn(p.Parity != plan.ParityEPP)
 	if p.Agent.Cluster == "" {
 		s.received = 0 // what an earlier plan's agent sent is over
 	}

@@ -62,7 +62,7 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// eachMode runs f in a world of one worker for both destination modes.
+// eachMode runs f in a world of one worker for every destination mode.
 func eachMode(t *testing.T, s Subject, endpoints int, f func(w *world)) {
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {

@@ -89,7 +89,7 @@ var rows = []row{
 }
 
 // modes are the destination modes.
-var modes = []string{plan.DestinationHeader, plan.DestinationFilterState}
+var modes = []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList}
 
 func runTable(t *testing.T, s Subject) {
 	for _, mode := range modes {

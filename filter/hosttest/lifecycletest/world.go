@@ -97,7 +97,10 @@ func newWorld(t *testing.T, s Subject, p *plan.Plan) *world {
 func (w *world) worker() *hosttest.Worker {
 	w.t.Helper()
 	k := w.AddWorker(w.subject.New)
-	k.Mode, k.Host.Strict, k.Strict = w.plan.Destination, true, true
+	k.Host.Strict, k.Strict = true, true
+	for _, e := range w.plan.Endpoints {
+		k.Others = append(k.Others, e.Address)
+	}
 	if !k.LoadBoth(plan.Append(nil, w.plan)) {
 		w.t.Fatalf("the plan was refused: %v", w.Logs)
 	}

@@ -1,0 +1,92 @@
+package filter
+
+import (
+	"github.com/zerohop/zerohop/filter/pairs"
+	"github.com/zerohop/zerohop/scorers/sched"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// refuse handles a request for which there is no endpoint, by the plan's failure mode.
+func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
+	s.reason = reasonNoEndpoints
+	text := &noEndpoints
+	if outcome == sched.FilteredOut {
+		s.reason, text = reasonFilteredOut, &filteredOut
+	}
+	if v.plan.FailureMode == plan.FailClose {
+		return v.reject(s, ref, text)
+	}
+	v.letGo(s, ref)
+	s.phase = phaseDecided
+	v.fallBack(s.ctx)
+	return Continue
+}
+
+// reject answers s locally.
+func (v *VM) reject(s *stream, ref int32, text *refusal) Action {
+	v.letGo(s, ref)
+	s.phase = phaseRefused
+	v.host.Respond(text.status, text.details, text.body, text.headers)
+	return Pause
+}
+
+// letGo ends the work for a request that gets no endpoint.
+func (v *VM) letGo(s *stream, ref int32) {
+	v.releaseScanner(s)
+	v.stats.fallback[s.reason]++
+	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
+}
+
+// refusal is a local response.
+type refusal struct {
+	status        int
+	details, body string
+	headers       []byte
+}
+
+var (
+	noEndpoints = refusal{
+		status:  503,
+		details: "zerohop_no_endpoints",
+		body:    errorBody("no endpoint is available to serve the request", "service_unavailable_error", "no_endpoints"),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-no-endpoints"),
+	}
+	filteredOut = refusal{
+		status:  429,
+		details: "zerohop_filtered_out",
+		body:    errorBody("no endpoint is eligible to serve the request", "rate_limit_error", "no_eligible_endpoint"),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+	}
+	notJSON  = badBody("the request body is not a JSON object", "invalid_json")
+	noPrompt = badBody("the request body has no messages or prompt that can be served", "missing_prompt")
+	noModel  = badBody("the request body names no model", "missing_model")
+)
+
+// badRequest returns the answer to a body that the EPP refuses, or nil for any other. Bodies that go beyond a limit of ours are
+// not refused: the EPP would take them.
+func badRequest(r reason) *refusal {
+	switch r {
+	case reasonNotJSON, reasonTruncated:
+		return &notJSON
+	case reasonNoPrompt:
+		return &noPrompt
+	case reasonNoModel:
+		return &noModel
+	}
+	return nil
+}
+
+func badBody(message, code string) refusal {
+	return refusal{
+		status:  400,
+		details: "zerohop_bad_request",
+		body:    errorBody(message, "invalid_request_error", code),
+		headers: pairs.Append(nil, "content-type", "application/json"),
+	}
+}
+
+// errorBody returns an error as OpenAI's API has it. The arguments need no escapes.
+func errorBody(message, kind, code string) string {
+	return `{"error":{"message":"` + message + `","type":"` + kind + `","param":null,"code":"` + code + `"}}`
+}
