@@ -12,19 +12,17 @@ import (
 // ErrBase says that a delta was made from another snapshot than the one at hand.
 var ErrBase = errors.New("delta was made from another snapshot")
 
-// A delta pays if it saves at least half of the whole and minSaving bytes. Below that the whole travels in as few packets,
-// and the reader is spared the copy of its base (BenchmarkDelta).
-const (
-	savingShare = 2
-	minSaving   = 2048
-)
+// minSaving is what a delta must save to pay, in bytes. Below that the whole travels in about as few packets, and its reader
+// is spared to fetch its base, to copy it and to hash it (BenchmarkDelta: 11 µs for 1,000 endpoints). Sixteen endpoints,
+// 1.4 KB, thus always travel whole; of 100 endpoints, 9 KB, a delta pays up to their last change, at 36 bytes a change.
+const minSaving = 2048
 
 // AppendDelta appends to dst the delta that turns base into next, both encoded snapshots, and returns the extended slice.
 // ok is false, and dst is returned unchanged, if next must travel whole: the endpoints are not the same, or a delta does
 // not pay.
 func AppendDelta(dst, base, next []byte) (out []byte, ok bool) {
 	f, ok := sameFrame(base, next)
-	limit := min(len(next)/savingShare, len(next)-minSaving)
+	limit := len(next) - minSaving
 	if !ok || limit < delHeader {
 		return dst, false
 	}
