@@ -1,5 +1,6 @@
-// Package bootstrap renders Envoy's configuration: one listener with the filter, a cluster that connects to what the
-// filter picked, a fallback cluster and the agent's. The result is a complete, commented file, meant to be read.
+// Package bootstrap renders Envoy's configuration: one listener with the filter, clusters that connect to what the filter
+// picked, a fallback cluster and the agent's two. The result is a complete, commented file, meant to be read. The control
+// plane takes the parts that it serves from the same templates.
 package bootstrap
 
 import (
@@ -17,85 +18,197 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
-// AgentCluster is the name of the agent's cluster, which the plan refers to.
-const AgentCluster = "zerohop_agent"
-
 const (
 	vmID         = "zerohop"
 	bodyLimitMiB = 32
-	planIndent   = 20 // columns before the plan
 )
 
 // Options are what varies between bootstraps.
 type Options struct {
-	Plan     *plan.Plan       // its destination mode chooses the routes
-	Listen   netip.AddrPort   // for clients
-	Admin    netip.AddrPort   // Envoy's admin page
-	Agent    netip.AddrPort   // the agent's HTTP
-	Wasm     string           // path of the module, as Envoy sees it
-	Fallback []netip.AddrPort // endpoints of the fallback cluster
+	Plan      *plan.Plan       // in force until the agent sends another
+	Node      Node             // how Envoy introduces itself to the agent
+	Listen    netip.AddrPort   // for clients
+	Admin     netip.AddrPort   // Envoy's admin page
+	Agent     *Agent           // nil for a bootstrap that needs no agent
+	Wasm      string           // path of the module, as Envoy sees it
+	Endpoints []netip.AddrPort // members of the cluster for destination mode list, where there is no agent
+	Fallback  []netip.AddrPort // endpoints of the fallback cluster
+	Upstream  TLS              // how Envoy connects to the endpoints
 }
 
-var (
-	//go:embed envoy.yaml.tmpl
-	main string
-	//go:embed parts.tmpl
-	parts string
-)
+// Node is the node of the bootstrap.
+type Node struct {
+	ID      string // of this Envoy among those of one agent
+	Cluster string // group of Envoys
+}
+
+// Agent says where the agent is and how to reach it.
+type Agent struct {
+	HTTP      netip.AddrPort // snapshots and reports
+	XDS       netip.AddrPort // ADS
+	TLS       TLS
+	TokenFile string // bearer token that is sent along; empty for none
+}
 
 // Render returns the bootstrap as YAML.
 func Render(o Options) ([]byte, error) {
-	if strings.ContainsAny(o.Wasm, "\n\r") || o.Wasm == "" {
-		return nil, errors.New("path of the module: must be one line of text")
+	if err := errors.Join(o.check()...); err != nil {
+		return nil, err
 	}
-	t := template.New("envoy.yaml").Funcs(template.FuncMap{"address": address, "quote": strconv.Quote})
-	for _, text := range []string{parts, main} {
-		if _, err := t.Parse(text); err != nil {
-			return nil, fmt.Errorf("parse template: %w", err)
-		}
-	}
-	text, err := readable(plan.Append(nil, o.Plan), strings.Repeat(" ", planIndent))
-	if err != nil {
+	v := newValues(o)
+	var err error
+	if v.PlanText, err = readable(plan.Append(nil, o.Plan)); err != nil {
 		return nil, fmt.Errorf("format plan: %w", err)
 	}
-	var out bytes.Buffer
-	err = t.Execute(&out, values{
-		Options: o,
-		Wasm:    filepath.ToSlash(o.Wasm),
-		Plan:    text,
-		Header:  o.Plan.Destination == plan.DestinationHeader,
+	return v.execute("envoy.yaml")
+}
 
-		DestinationHeader: names.HeaderDestination,
-		FallbackHeader:    names.HeaderFallback,
-		Stripped:          names.Stripped[:],
-		RootDownstream:    names.RootDownstream,
-		RootAttempt:       names.RootAttempt,
-		PickState:         names.StatePick,
-		AgentCluster:      AgentCluster,
-		VMID:              vmID,
-		BodyLimit:         bodyLimitMiB << 20,
-		BodyLimitMiB:      bodyLimitMiB,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("render: %w", err)
+// Filter returns the configuration of the downstream filter with plan p, as it stands in a bootstrap with that module path.
+func Filter(p *plan.Plan, wasm string) ([]byte, error) {
+	v := newValues(Options{Plan: p, Wasm: wasm})
+	var err error
+	if v.PlanText, err = readable(plan.Append(nil, p)); err != nil {
+		return nil, fmt.Errorf("format plan: %w", err)
 	}
-	return out.Bytes(), nil
+	return v.execute("filter")
+}
+
+// Cluster returns the cluster of destination mode list, as it stands in a bootstrap with that module path.
+func Cluster(wasm string) ([]byte, error) {
+	return newValues(Options{Wasm: wasm, Agent: &Agent{}}).execute("endpoints_cluster")
+}
+
+// check returns what is wrong with the options.
+func (o *Options) check() []error {
+	var problems []error
+	line := func(what, text string) {
+		if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			problems = append(problems, fmt.Errorf("%s: must be one line of text", what))
+		}
+	}
+	line("path of the module", o.Wasm)
+	line("node id", o.Node.ID)
+	line("node cluster", o.Node.Cluster)
+	problems = append(problems, o.Upstream.check("TLS to the endpoints")...)
+	if o.Agent != nil {
+		problems = append(problems, o.Agent.TLS.check("TLS to the agent")...)
+		if o.Agent.TLS.AutoSNI {
+			problems = append(problems, errors.New("TLS to the agent: a server name is needed; requests to the agent have no client's Host header"))
+		}
+	}
+	return problems
 }
 
 // values are what the templates see.
 type values struct {
 	Options
-	Wasm   string
-	Plan   string
-	Header bool // destination mode header, not filter_state
+	Wasm                string
+	PlanText            string
+	Edge                bool
+	AgentHTTP, AgentXDS []netip.AddrPort
+	ControlTLS          TLS
 
-	DestinationHeader, FallbackHeader string
-	Stripped                          []string
-	RootDownstream, RootAttempt       string
-	PickState                         string
-	AgentCluster, VMID                string
-	BodyLimit, BodyLimitMiB           int
+	DestinationHeader, FallbackHeader                     string
+	Stripped                                              []string
+	RootDownstream, RootAttempt, FilterName               string
+	PickState                                             string
+	AgentCluster, ControlCluster                          string
+	DestinationCluster, EndpointsCluster, FallbackCluster string
+	MetadataKey, MetadataModule, VMID                     string
+	BodyLimit, BodyLimitMiB                               int
 }
+
+func newValues(o Options) *values {
+	v := &values{
+		Options: o,
+		Wasm:    filepath.ToSlash(o.Wasm),
+		Edge:    o.Agent == nil,
+
+		DestinationHeader:  names.HeaderDestination,
+		FallbackHeader:     names.HeaderFallback,
+		Stripped:           names.Stripped[:],
+		RootDownstream:     names.RootDownstream,
+		RootAttempt:        names.RootAttempt,
+		FilterName:         FilterName,
+		PickState:          names.StatePick,
+		AgentCluster:       AgentCluster,
+		ControlCluster:     ControlCluster,
+		DestinationCluster: destinationCluster,
+		EndpointsCluster:   EndpointsCluster,
+		FallbackCluster:    fallbackCluster,
+		MetadataKey:        MetadataKey,
+		MetadataModule:     MetadataModule,
+		VMID:               vmID,
+		BodyLimit:          bodyLimitMiB << 20,
+		BodyLimitMiB:       bodyLimitMiB,
+	}
+	if o.Plan != nil && o.Plan.Agent.Cluster != "" {
+		v.AgentCluster = o.Plan.Agent.Cluster
+	}
+	if a := o.Agent; a != nil {
+		v.AgentHTTP, v.AgentXDS = []netip.AddrPort{a.HTTP}, []netip.AddrPort{a.XDS}
+		v.ControlTLS = a.TLS
+		v.ControlTLS.HTTP2 = true
+	}
+	return v
+}
+
+var (
+	//go:embed envoy.yaml.tmpl
+	mainText string
+	//go:embed parts.tmpl
+	partsText string
+)
+
+// execute runs one template.
+func (v *values) execute(name string) ([]byte, error) {
+	t := template.New("envoy.yaml")
+	include := func(name string, data any) (string, error) {
+		var b bytes.Buffer
+		err := t.ExecuteTemplate(&b, name, data)
+		return strings.Trim(b.String(), "\n"), err
+	}
+	t.Funcs(template.FuncMap{
+		"address": address, "quote": strconv.Quote, "indent": indent,
+		"include": func(name string, data any, columns int) (string, error) {
+			text, err := include(name, data)
+			return indent(columns, text), err
+		},
+		"item": func(name string, data any, columns int) (string, error) {
+			text, err := include(name, data)
+			return indent(columns, "- "+indent(2, text)[2:]), err
+		},
+	})
+	for _, text := range []string{partsText, mainText} {
+		if _, err := t.Parse(text); err != nil {
+			return nil, fmt.Errorf("parse template: %w", err)
+		}
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, v); err != nil {
+		return nil, fmt.Errorf("render: %w", err)
+	}
+	return withoutGaps(b.Bytes()), nil
+}
+
+// gap stands where an optional part is absent: its line goes too.
+const gap = "\x00"
+
+// indent moves all lines of text to the right; no text becomes a gap.
+func indent(columns int, text string) string {
+	if text == "" {
+		return gap
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if l != "" && l != gap {
+			lines[i] = strings.Repeat(" ", columns) + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func withoutGaps(b []byte) []byte { return bytes.ReplaceAll(b, []byte(gap+"\n"), nil) }
 
 // address returns an Envoy address.
 func address(a netip.AddrPort) string {

@@ -34,12 +34,14 @@ func testPlan(destination string) *plan.Plan {
 
 func testOptions(destination string) Options {
 	return Options{
-		Plan:     testPlan(destination),
-		Listen:   netip.MustParseAddrPort("0.0.0.0:80"),
-		Admin:    netip.MustParseAddrPort("127.0.0.1:9901"),
-		Agent:    netip.MustParseAddrPort("[::1]:18001"),
-		Wasm:     `dir with "quotes"/z.wasm`,
-		Fallback: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("[::1]:2")},
+		Plan:      testPlan(destination),
+		Listen:    netip.MustParseAddrPort("0.0.0.0:80"),
+		Admin:     netip.MustParseAddrPort("127.0.0.1:9901"),
+		Node:      Node{ID: "node: #1", Cluster: "group"},
+		Agent:     &Agent{HTTP: netip.MustParseAddrPort("[::1]:18001"), XDS: netip.MustParseAddrPort("[::1]:18000")},
+		Wasm:      `dir with "quotes"/z.wasm`,
+		Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80")},
+		Fallback:  []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("[::1]:2")},
 	}
 }
 
@@ -96,55 +98,47 @@ func (n tree) hcm() tree {
 	return n.at("static_resources/listeners/0/filter_chains/0/filters/0/typed_config")
 }
 
-func TestDestinationModes(t *testing.T) {
-	type route struct{ Name, Header, Cluster, Removed string }
-	tests := []struct {
-		mode      string
-		routes    []route
-		useHeader bool
-	}{
-		{mode: plan.DestinationHeader, useHeader: true, routes: []route{
-			{Name: "picked", Header: names.HeaderDestination, Cluster: "zerohop_destination"},
-			{Name: "fallback", Cluster: "zerohop_fallback"},
-		}},
-		{mode: plan.DestinationFilterState, routes: []route{
-			{Name: "fallback", Header: names.HeaderFallback, Cluster: "zerohop_fallback", Removed: names.HeaderFallback},
-			{Name: "picked", Cluster: "zerohop_destination"},
-		}},
+// TestRoutes checks that one table serves every destination mode, so that a plan alone switches between them.
+func TestRoutes(t *testing.T) {
+	type route struct{ Name, Present, Contains, Cluster, Removed string }
+	want := []route{
+		{Name: "fallback", Present: names.HeaderFallback, Cluster: "zerohop_fallback", Removed: names.HeaderFallback},
+		{Name: "listed", Contains: names.HeaderDestination + " ,", Cluster: "zerohop_endpoints"},
+		{Name: "picked", Cluster: "zerohop_destination"},
 	}
-	for _, tt := range tests {
-		t.Run(tt.mode, func(t *testing.T) {
-			n := render(t, testOptions(tt.mode))
+	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
+		t.Run(mode, func(t *testing.T) {
 			var got []route
-			for _, r := range n.hcm().at("route_config/virtual_hosts/0/routes").v.([]any) {
+			for _, r := range render(t, testOptions(mode)).hcm().at("route_config/virtual_hosts/0/routes").v.([]any) {
 				var x struct {
 					Name  string
 					Match struct {
 						Prefix  string
 						Headers []struct {
 							Name         string
-							PresentMatch bool `yaml:"present_match"`
+							PresentMatch bool                      `yaml:"present_match"`
+							StringMatch  struct{ Contains string } `yaml:"string_match"`
 						}
 					}
 					Route  struct{ Cluster string }
 					Remove []string `yaml:"request_headers_to_remove"`
 				}
 				remarshal(t, r, &x)
+				if x.Match.Prefix != "/" {
+					t.Errorf("route %s matches %+v", x.Name, x.Match)
+				}
 				g := route{Name: x.Name, Cluster: x.Route.Cluster, Removed: strings.Join(x.Remove, " ")}
 				for _, h := range x.Match.Headers {
-					if !h.PresentMatch || x.Match.Prefix != "/" {
-						t.Errorf("route %s matches %+v", x.Name, x.Match)
+					if h.PresentMatch {
+						g.Present = h.Name
+					} else {
+						g.Contains = h.Name + " " + h.StringMatch.Contains
 					}
-					g.Header = h.Name
 				}
 				got = append(got, g)
 			}
-			if d := cmp.Diff(tt.routes, got); d != "" {
+			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
-			}
-			_, useHeader := n.at("static_resources/clusters/zerohop_destination").v.(map[any]any)["original_dst_lb_config"]
-			if useHeader != tt.useHeader {
-				t.Errorf("cluster reads the header: %t", useHeader)
 			}
 		})
 	}
@@ -172,39 +166,76 @@ func TestOurHeadersAreStrippedFirst(t *testing.T) {
 	}
 }
 
-func TestPlanSurvivesYAML(t *testing.T) {
-	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState} {
-		n := render(t, testOptions(mode))
-		text := n.hcm().at("http_filters/0/typed_config/config/configuration/value").v.(string)
-		got, err := plan.Parse([]byte(text))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		if d := cmp.Diff(testPlan(mode), got); d != "" {
-			t.Error(d)
-		}
+// filter returns the downstream filter's configuration, with and without an agent.
+func (n tree) filter() tree {
+	f := n.hcm().at("http_filters/zerohop")
+	if _, ok := f.v.(map[any]any)["config_discovery"]; ok {
+		return f.at("config_discovery/default_config/config")
+	}
+	return f.at("typed_config/config")
+}
+
+// variants are the bootstraps that differ in structure.
+func variants() map[string]Options {
+	secured := testOptions(plan.DestinationHeader)
+	secured.Agent.TLS = TLS{CAFile: "ca: #.pem", SNI: "agent", CertFile: "c", KeyFile: "k"}
+	secured.Agent.TokenFile = "token"
+	secured.Upstream = TLS{CAFile: "ca", SNI: "10.0.0.1", HTTP2: true}
+	edge := testOptions(plan.DestinationList)
+	edge.Agent = nil
+	edge.Upstream = TLS{CAFile: "ca", AutoSNI: true}
+	return map[string]Options{
+		"header": testOptions(plan.DestinationHeader), "filter_state": testOptions(plan.DestinationFilterState),
+		"list": testOptions(plan.DestinationList), "secured": secured, "edge": edge,
 	}
 }
 
-// TestFiltersShareAVM checks what makes Envoy run both plugins in one VM: equal vm_configs.
-func TestFiltersShareAVM(t *testing.T) {
-	n := render(t, testOptions(plan.DestinationHeader))
-	down := n.hcm().at("http_filters/0/typed_config/config")
-	up := n.at("static_resources/clusters/zerohop_destination/typed_extension_protocol_options/" +
-		"envoy.extensions.upstreams.http.v3.HttpProtocolOptions/http_filters/0/typed_config/config")
-	if d := cmp.Diff(down.at("vm_config").v, up.at("vm_config").v); d != "" {
-		t.Error(d)
+func TestPlanSurvivesYAML(t *testing.T) {
+	for name, o := range variants() {
+		t.Run(name, func(t *testing.T) {
+			text := render(t, o).filter().at("configuration/value").v.(string)
+			got, err := plan.Parse([]byte(text))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if d := cmp.Diff(o.Plan, got); d != "" {
+				t.Error(d)
+			}
+		})
 	}
-	for _, c := range []struct {
-		n    tree
-		root string
-	}{{down, names.RootDownstream}, {up, names.RootAttempt}} {
-		if got := c.n.at("root_id").v; got != c.root {
-			t.Errorf("root_id = %v, want %s", got, c.root)
-		}
-		if got := c.n.at("reload_config/backoff/base_interval").v; got != "0.02s" || c.n.at("failure_policy").v != "FAIL_RELOAD" {
-			t.Errorf("%s reloads after %v", c.root, got)
-		}
+}
+
+// TestFiltersShareAVM checks what makes Envoy run all plugins in one VM: equal vm_configs. The control plane makes the
+// downstream filter's from the path in the metadata.
+func TestFiltersShareAVM(t *testing.T) {
+	for name, o := range variants() {
+		t.Run(name, func(t *testing.T) {
+			n := render(t, o)
+			down := n.filter()
+			plugins := map[string]tree{names.RootDownstream: down}
+			for _, cluster := range []string{"zerohop_destination", "zerohop_endpoints"} {
+				up := n.at("static_resources/clusters/" + cluster + "/typed_extension_protocol_options/" +
+					"envoy.extensions.upstreams.http.v3.HttpProtocolOptions/http_filters/0/typed_config/config")
+				if d := cmp.Diff(down.at("vm_config").v, up.at("vm_config").v); d != "" {
+					t.Errorf("%s: %s", cluster, d)
+				}
+				plugins[names.RootAttempt] = up
+			}
+			for root, p := range plugins {
+				if got := p.at("root_id").v; got != root {
+					t.Errorf("root_id = %v, want %s", got, root)
+				}
+				if got := p.at("reload_config/backoff/base_interval").v; got != "0.02s" || p.at("failure_policy").v != "FAIL_RELOAD" {
+					t.Errorf("%s reloads after %v", root, got)
+				}
+			}
+			if o.Agent == nil {
+				return
+			}
+			if got, want := n.at("node/metadata/zerohop/wasm").v, down.at("vm_config/code/local/filename").v; got != want {
+				t.Errorf("the metadata name the module %v, the filter %v", got, want)
+			}
+		})
 	}
 }
 
@@ -217,6 +248,7 @@ func TestAddresses(t *testing.T) {
 		{"admin/address", "127.0.0.1", 9901},
 		{"static_resources/listeners/0/address", "0.0.0.0", 80},
 		{"static_resources/clusters/zerohop_agent/load_assignment/endpoints/0/lb_endpoints/0/endpoint/address", "::1", 18001},
+		{"static_resources/clusters/zerohop_xds/load_assignment/endpoints/0/lb_endpoints/0/endpoint/address", "::1", 18000},
 		{"static_resources/clusters/zerohop_fallback/load_assignment/endpoints/0/lb_endpoints/0/endpoint/address", "10.0.0.1", 1},
 		{"static_resources/clusters/zerohop_fallback/load_assignment/endpoints/0/lb_endpoints/1/endpoint/address", "::1", 2},
 	}
@@ -228,7 +260,7 @@ func TestAddresses(t *testing.T) {
 			}
 		})
 	}
-	if got := n.hcm().at("http_filters/0/typed_config/config/vm_config/code/local/filename").v; got != `dir with "quotes"/z.wasm` {
+	if got := n.filter().at("vm_config/code/local/filename").v; got != `dir with "quotes"/z.wasm` {
 		t.Errorf("module is %q", got)
 	}
 }
@@ -244,13 +276,13 @@ func TestNoFallbackEndpoints(t *testing.T) {
 
 func TestReadable(t *testing.T) {
 	tests := []struct{ name, compact, want string }{
-		{"empty", `{}`, "  {\n\n  }"},
-		{"fields", `{"a":1,"b":"x:y, {","c":{"d":[1,2]}}`, "  {\n    \"a\": 1,\n    \"b\": \"x:y, {\",\n    \"c\": { \"d\": [ 1, 2 ] }\n  }"},
-		{"lists", `{"a":[],"b":[{"c":1},{}]}`, "  {\n    \"a\": [],\n    \"b\": [\n      { \"c\": 1 },\n      {}\n    ]\n  }"},
+		{"empty", `{}`, "{\n\n}"},
+		{"fields", `{"a":1,"b":"x:y, {","c":{"d":[1,2]}}`, "{\n  \"a\": 1,\n  \"b\": \"x:y, {\",\n  \"c\": { \"d\": [ 1, 2 ] }\n}"},
+		{"lists", `{"a":[],"b":[{"c":1},{}]}`, "{\n  \"a\": [],\n  \"b\": [\n    { \"c\": 1 },\n    {}\n  ]\n}"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readable([]byte(tt.compact), "  ")
+			got, err := readable([]byte(tt.compact))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // TestRetriesAreBounded wants a budget in the place of a number of retries, in each cluster that has model servers.
 func TestRetriesAreBounded(t *testing.T) {
 	n := render(t, testOptions(plan.DestinationHeader)).at("static_resources/clusters")
-	for _, cluster := range []string{"zerohop_destination", "zerohop_fallback"} {
+	for _, cluster := range []string{"zerohop_destination", "zerohop_endpoints", "zerohop_fallback"} {
 		for i, priority := range []string{"DEFAULT", "HIGH"} {
 			th := n.at(cluster + "/circuit_breakers/thresholds").v.([]any)[i].(map[any]any)
 			_, hasBudget := th["retry_budget"]

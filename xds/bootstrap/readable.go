@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// readable breaks a compact JSON object into lines, each after indent: one for a field, and one for each element of a
-// field that is a list.
-func readable(compact []byte, indent string) (string, error) {
+// readable breaks a compact JSON object into lines: one for a field, and one for each element of a field that is a list.
+func readable(compact []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(compact))
 	if _, err := d.Token(); err != nil { // the opening brace
 		return "", err
@@ -23,7 +22,7 @@ func readable(compact []byte, indent string) (string, error) {
 		if err := d.Decode(&value); err != nil {
 			return "", err
 		}
-		text, err := field(value, indent)
+		text, err := field(value)
 		if err != nil {
 			return "", err
 		}
@@ -31,13 +30,13 @@ func readable(compact []byte, indent string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fields = append(fields, indent+"  "+string(name)+": "+text)
+		fields = append(fields, "  "+string(name)+": "+text)
 	}
-	return indent + "{\n" + strings.Join(fields, ",\n") + "\n" + indent + "}", nil
+	return "{\n" + strings.Join(fields, ",\n") + "\n}", nil
 }
 
 // field formats the value of one field.
-func field(value json.RawMessage, indent string) (string, error) {
+func field(value json.RawMessage) (string, error) {
 	if value[0] != '[' {
 		return line(value)
 	}
@@ -51,9 +50,9 @@ func field(value json.RawMessage, indent string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		lines[i] = indent + "    " + text
+		lines[i] = "    " + text
 	}
-	return "[\n" + strings.Join(lines, ",\n") + "\n" + indent + "  ]", nil
+	return "[\n" + strings.Join(lines, ",\n") + "\n  ]", nil
 }
 
 // line puts spaces into a value and keeps it on one line. A JSON string has no line breaks of its own.

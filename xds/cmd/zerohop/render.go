@@ -7,46 +7,65 @@ import (
 	"os"
 	"time"
 
+	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/bootstrap"
 	"github.com/zerohop/zerohop/xds/config"
+	"github.com/zerohop/zerohop/xds/discovery"
 )
 
 type envoyCmd struct {
 	inputs
-	DestinationMode string           `default:"header" enum:"header,filter_state" help:"How the filter tells Envoy the destination: ${enum}. Default ${default}."`
-	FailureMode     string           `default:"FailClose" enum:"FailClose,FailOpen" help:"What happens to requests while there is no endpoint: 503 (FailClose) or the fallback cluster (FailOpen). Default ${default}."`
+	DestinationMode string           `enum:",header,filter_state,list" default:"" placeholder:"MODE" help:"How the filter tells Envoy the destination: header, filter_state or list. Default: destinationMode of the configuration."`
+	FailureMode     string           `enum:",FailClose,FailOpen" default:"" placeholder:"MODE" help:"What happens to requests while there is no endpoint: 503 (FailClose) or the fallback cluster (FailOpen). Default: failureMode of the configuration."`
+	NodeID          string           `default:"zerohop" placeholder:"ID" help:"This Envoy among those of one agent. Envoy's flag --service-node overrides it. Default ${default}."`
+	NodeCluster     string           `default:"zerohop" placeholder:"NAME" help:"Group of Envoys by which the agent counts refusals. Default ${default}."`
 	Listen          netip.AddrPort   `default:"127.0.0.1:8080" placeholder:"IP:PORT" help:"Where clients connect. Default ${default}."`
 	Admin           netip.AddrPort   `default:"127.0.0.1:9901" placeholder:"IP:PORT" help:"Envoy's admin page. Default ${default}."`
-	Agent           netip.AddrPort   `default:"127.0.0.1:18001" placeholder:"IP:PORT" help:"Where the agent serves snapshots. Default ${default}."`
-	ScrapeInterval  time.Duration    `default:"250ms" placeholder:"DURATION" help:"The agent's scrape interval, by which metrics are judged too old. Default ${default}."`
+	NoAgent         bool             `help:"Write a bootstrap that needs no agent, as agent.enabled: false of the configuration does: plan and endpoints stand in it."`
+	Agent           netip.AddrPort   `placeholder:"IP:PORT" help:"The agent's HTTP. Default: agent.listen of the configuration."`
+	AgentXds        netip.AddrPort   `placeholder:"IP:PORT" help:"The agent's ADS. Default: agent.xdsListen of the configuration."`
+	AgentTLS        agentTLSFlags    `embed:"" prefix:"agent-tls-"`
+	AgentTokenFile  string           `placeholder:"FILE" help:"File with the bearer token for the agent, as Envoy finds it: the token alone, without a line break."`
+	ScrapeInterval  time.Duration    `placeholder:"DURATION" help:"The agent's scrape interval, by which metrics are judged too old. Default: scrape.interval of the configuration."`
 	Wasm            string           `default:"build/out/zerohop.wasm" placeholder:"FILE" help:"The module, as Envoy finds it. Default ${default}."`
 	Fallback        []netip.AddrPort `placeholder:"IP:PORT" help:"Endpoints of the fallback cluster. Default: those of the endpoint file."`
+	Upstream        upstreamFlags    `embed:"" prefix:"upstream-"`
 	Output          string           `short:"o" placeholder:"FILE" help:"Where to write. Default: standard output."`
+}
+
+// agentTLSFlags say how Envoy connects to the agent. Files are named as Envoy finds them.
+type agentTLSFlags struct {
+	CA   string `placeholder:"FILE" help:"Connect to the agent by TLS and believe certificates of these authorities (PEM)."`
+	SNI  string `placeholder:"NAME" help:"Name or IP address that the agent's certificate carries."`
+	Cert string `placeholder:"FILE" help:"Certificate that Envoy shows to the agent (PEM)."`
+	Key  string `placeholder:"FILE" help:"Its key (PEM)."`
+}
+
+// upstreamFlags say how Envoy connects to the model servers. Files are named as Envoy finds them.
+type upstreamFlags struct {
+	TLSCA      string `name:"tls-ca" placeholder:"FILE" help:"Connect to the model servers by TLS and believe certificates of these authorities (PEM)."`
+	TLSSNI     string `name:"tls-sni" placeholder:"NAME" help:"Name or IP address that the certificates of all model servers carry."`
+	TLSAutoSNI bool   `name:"tls-auto-sni" help:"The certificates carry the name in the client's Host header."`
+	ClientCert string `placeholder:"FILE" help:"Certificate that Envoy shows to the model servers (PEM)."`
+	ClientKey  string `placeholder:"FILE" help:"Its key (PEM)."`
+	HTTP2      bool   `name:"http2" help:"Speak HTTP/2 to the model servers, as gRPC needs; without TLS by prior knowledge."`
 }
 
 // run renders the bootstrap.
 func (e *envoyCmd) run(stdout, stderr io.Writer) error {
-	if e.ScrapeInterval < minInterval {
-		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", e.ScrapeInterval, minInterval)}
-	}
-	if e.Listen == e.Admin || e.Listen == e.Agent || e.Admin == e.Agent {
-		return usageError{fmt.Errorf("--listen %v, --admin %v and --agent %v must differ", e.Listen, e.Admin, e.Agent)}
-	}
 	c, eps, err := e.load(stderr)
 	if err != nil {
 		return err
 	}
-	fallback := e.Fallback
-	if len(fallback) == 0 {
-		for i := range eps {
-			fallback = append(fallback, eps[i].Address)
-		}
+	e.override(&c.Zerohop)
+	if interval := c.Zerohop.Scrape.Interval; interval < minInterval {
+		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", interval, minInterval)}
 	}
-	c.Zerohop.DestinationMode, c.Zerohop.FailureMode, c.Zerohop.Scrape.Interval = e.DestinationMode, e.FailureMode, e.ScrapeInterval
-	out, err := bootstrap.Render(bootstrap.Options{
-		Plan:   c.Plan(config.Settings{AgentCluster: c.Zerohop.Envoy.AgentCluster, Endpoints: eps}),
-		Listen: e.Listen, Admin: e.Admin, Agent: e.Agent, Wasm: e.Wasm, Fallback: fallback,
-	})
+	o := e.options(c, eps)
+	if err := distinct(o); err != nil {
+		return usageError{err}
+	}
+	out, err := bootstrap.Render(o)
 	if err != nil {
 		return usageError{err}
 	}
@@ -58,4 +77,80 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 		return fmt.Errorf("--output: %w", err)
 	}
 	return nil
+}
+
+// override replaces settings of the configuration by flags.
+func (e *envoyCmd) override(z *config.Zerohop) {
+	if e.DestinationMode != "" {
+		z.DestinationMode = e.DestinationMode
+	}
+	if e.FailureMode != "" {
+		z.FailureMode = e.FailureMode
+	}
+	if e.ScrapeInterval != 0 {
+		z.Scrape.Interval = e.ScrapeInterval
+	}
+	if e.Agent.IsValid() {
+		z.Agent.Listen = e.Agent
+	}
+	if e.AgentXds.IsValid() {
+		z.Agent.XDSListen = e.AgentXds
+	}
+	if e.NoAgent {
+		z.Agent.Disabled = true
+	}
+}
+
+// options puts flags, configuration and endpoints together.
+func (e *envoyCmd) options(c *config.Config, eps []discovery.Endpoint) bootstrap.Options {
+	addresses := make([]netip.AddrPort, len(eps))
+	for i := range eps {
+		addresses[i] = eps[i].Address
+	}
+	settings := config.Settings{Endpoints: eps}
+	o := bootstrap.Options{
+		Node: bootstrap.Node{ID: e.NodeID, Cluster: e.NodeCluster}, Listen: e.Listen, Admin: e.Admin, Wasm: e.Wasm,
+		Endpoints: addresses, Fallback: e.Fallback, Upstream: e.Upstream.tls(),
+	}
+	if len(o.Fallback) == 0 {
+		o.Fallback = addresses
+	}
+	if z := &c.Zerohop; !z.Agent.Disabled {
+		settings.AgentCluster = z.Envoy.AgentCluster
+		o.Agent = &bootstrap.Agent{HTTP: z.Agent.Listen, XDS: z.Agent.XDSListen, TLS: e.AgentTLS.tls(), TokenFile: e.AgentTokenFile}
+		if z.DestinationMode == plan.DestinationList {
+			// Until the agent has sent the endpoints, Envoy knows none by name. It sends them before the plan with mode list.
+			z.DestinationMode = plan.DestinationHeader
+		}
+	}
+	o.Plan = c.Plan(settings)
+	return o
+}
+
+// distinct refuses one port for two purposes.
+func distinct(o bootstrap.Options) error {
+	if o.Agent == nil {
+		if o.Listen == o.Admin {
+			return fmt.Errorf("--listen %v and --admin %v must differ", o.Listen, o.Admin)
+		}
+		return nil
+	}
+	seen := make(map[netip.AddrPort]bool)
+	for _, a := range []netip.AddrPort{o.Listen, o.Admin, o.Agent.HTTP, o.Agent.XDS} {
+		if seen[a] {
+			return fmt.Errorf("--listen %v, --admin %v, --agent %v and --agent-xds %v must differ", o.Listen, o.Admin, o.Agent.HTTP, o.Agent.XDS)
+		}
+		seen[a] = true
+	}
+	return nil
+}
+
+func (f agentTLSFlags) tls() bootstrap.TLS {
+	return bootstrap.TLS{CAFile: f.CA, SNI: f.SNI, CertFile: f.Cert, KeyFile: f.Key}
+}
+
+func (f upstreamFlags) tls() bootstrap.TLS {
+	return bootstrap.TLS{
+		CAFile: f.TLSCA, SNI: f.TLSSNI, AutoSNI: f.TLSAutoSNI, CertFile: f.ClientCert, KeyFile: f.ClientKey, HTTP2: f.HTTP2,
+	}
 }

@@ -1,0 +1,247 @@
+package controlplane
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/zerohop/zerohop/xds/bootstrap"
+)
+
+const (
+	maxText    = 256 // bytes of a name that an Envoy chose
+	maxReason  = 2048
+	maxPath    = 4096
+	maxGone    = 256              // Envoys that are remembered after their connection ended
+	rememberIt = 10 * time.Minute // how long they are
+	maxGroups  = 64               // with a count of refusals of their own
+	otherGroup = "other"
+)
+
+// nodes follows the streams. It implements sotw.Callbacks; streams call it in turn for their own events.
+type nodes struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu      sync.Mutex
+	streams map[int64]*node
+	gone    []NodeStatus      // ended connections, oldest first
+	refused map[string]uint64 // by group
+}
+
+// node is one stream.
+type node struct {
+	NodeStatus
+	known  bool              // the first request has come
+	nonces map[string]string // by type URL: nonce, space, version of what was sent last
+	older  map[string]string // the same, of what was sent before: its answer may come late
+}
+
+func newNodes(log *slog.Logger, now func() time.Time) *nodes {
+	return &nodes{log: log, now: now, streams: make(map[int64]*node), refused: make(map[string]uint64)}
+}
+
+// OnStreamOpen implements sotw.Callbacks.
+func (n *nodes) OnStreamOpen(ctx context.Context, id int64, _ string) error {
+	s := &node{nonces: make(map[string]string), older: make(map[string]string)}
+	s.Connected, s.Since = true, n.now()
+	if p, ok := peer.FromContext(ctx); ok {
+		s.Peer = p.Addr.String()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.streams[id] = s
+	return nil
+}
+
+// OnStreamClosed implements sotw.Callbacks.
+func (n *nodes) OnStreamClosed(id int64, _ *core.Node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.streams[id]
+	delete(n.streams, id)
+	if s == nil || !s.known {
+		return
+	}
+	s.Connected, s.Since = false, n.now()
+	n.gone = append(n.gone, s.NodeStatus)
+	if len(n.gone) > maxGone {
+		n.gone = slices.Delete(n.gone, 0, len(n.gone)-maxGone)
+	}
+	n.log.Info("Envoy disconnected", "node", s.ID, "group", s.Group, "peer", s.Peer)
+}
+
+// OnStreamRequest implements sotw.Callbacks: it learns who the node is, and what it accepted or refused.
+func (n *nodes) OnStreamRequest(id int64, r *discovery.DiscoveryRequest) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.streams[id]
+	if s == nil {
+		return status.Error(codes.Internal, "unknown stream")
+	}
+	if !s.known {
+		if err := n.introduce(s, r.GetNode()); err != nil {
+			return err
+		}
+	}
+	if t := r.GetTypeUrl(); (t == typePlan || t == typeClusters) && s.Module == "" {
+		return status.Errorf(codes.InvalidArgument, "node metadata: %s.%s is missing: the path of zerohop.wasm as this Envoy sees it; "+
+			"\"zerohop render envoy\" writes it", bootstrap.MetadataKey, bootstrap.MetadataModule)
+	}
+	n.settle(s, r)
+	return nil
+}
+
+// introduce takes over what a stream's first request says of its node.
+func (n *nodes) introduce(s *node, from *core.Node) error {
+	if from.GetId() == "" {
+		return status.Error(codes.InvalidArgument, "node.id is missing in the bootstrap")
+	}
+	s.known = true
+	s.ID, s.Group = printable(from.GetId(), maxText), printable(from.GetCluster(), maxText)
+	s.Module = printable(modulePath(from), maxText)
+	if v := from.GetUserAgentBuildVersion().GetVersion(); v != nil {
+		s.Envoy = fmt.Sprintf("%d.%d.%d", v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
+	}
+	n.gone = slices.DeleteFunc(n.gone, func(g NodeStatus) bool { return g.ID == s.ID && g.Group == s.Group })
+	n.log.Info("Envoy connected", "node", s.ID, "group", s.Group, "envoy", s.Envoy, "peer", s.Peer)
+	return nil
+}
+
+// settle books an acceptance or a refusal.
+func (n *nodes) settle(s *node, r *discovery.DiscoveryRequest) {
+	t := s.typeStatus(r.GetTypeUrl())
+	if t == nil || r.GetResponseNonce() == "" {
+		return
+	}
+	version, ok := s.version(r.GetTypeUrl(), r.GetResponseNonce())
+	if !ok {
+		return
+	}
+	detail := r.GetErrorDetail()
+	if detail == nil {
+		t.Acked = version
+		return
+	}
+	repeated := t.Nack != nil && t.Nack.Version == version
+	t.Nack = &Nack{At: n.now(), Version: version, Reason: printable(detail.GetMessage(), maxReason)}
+	n.count(s.Group)
+	if !repeated {
+		n.log.Error("Envoy refuses a configuration and keeps the one before", "node", s.ID, "group", s.Group,
+			"type", typeName(r.GetTypeUrl()), "version", version, "reason", t.Nack.Reason)
+	}
+}
+
+func (n *nodes) count(group string) {
+	if _, ok := n.refused[group]; !ok && len(n.refused) >= maxGroups {
+		group = otherGroup
+	}
+	n.refused[group]++
+}
+
+// OnStreamResponse implements sotw.Callbacks.
+func (n *nodes) OnStreamResponse(_ context.Context, id int64, _ *discovery.DiscoveryRequest, r *discovery.DiscoveryResponse) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.streams[id]
+	if s == nil {
+		return
+	}
+	t := s.typeStatus(r.GetTypeUrl())
+	if t == nil {
+		return
+	}
+	t.Sent = r.GetVersionInfo()
+	s.sent(r.GetTypeUrl(), r.GetNonce(), t.Sent)
+}
+
+// sent remembers what a nonce stands for.
+func (s *node) sent(typeURL, nonce, version string) {
+	s.older[typeURL] = s.nonces[typeURL]
+	s.nonces[typeURL] = nonce + " " + version
+}
+
+// version returns what was sent with a nonce.
+func (s *node) version(typeURL, nonce string) (string, bool) {
+	for _, known := range []string{s.nonces[typeURL], s.older[typeURL]} {
+		if n, version, ok := strings.Cut(known, " "); ok && n == nonce {
+			return version, true
+		}
+	}
+	return "", false
+}
+
+func (s *node) typeStatus(typeURL string) *TypeStatus {
+	switch typeURL {
+	case typePlan:
+		return &s.Plan
+	case typeEndpoints:
+		return &s.Endpoints
+	case typeClusters:
+		return &s.Clusters
+	}
+	return nil
+}
+
+// list returns a copy of all nodes.
+func (n *nodes) list() []NodeStatus {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old := n.now().Add(-rememberIt)
+	n.gone = slices.DeleteFunc(n.gone, func(g NodeStatus) bool { return g.Since.Before(old) })
+	all := slices.Clone(n.gone)
+	for _, s := range n.streams {
+		if s.known {
+			all = append(all, s.NodeStatus)
+		}
+	}
+	slices.SortFunc(all, func(a, b NodeStatus) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.ID, b.ID), a.Since.Compare(b.Since), cmp.Compare(a.Peer, b.Peer))
+	})
+	return all
+}
+
+func (n *nodes) refusals() map[string]uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make(map[string]uint64, len(n.refused))
+	for group, count := range n.refused {
+		all[group] = count
+	}
+	return all
+}
+
+// modulePath returns where a node finds the module; empty if it does not say so.
+func modulePath(from *core.Node) string {
+	path := from.GetMetadata().GetFields()[bootstrap.MetadataKey].GetStructValue().GetFields()[bootstrap.MetadataModule].GetStringValue()
+	if len(path) > maxPath {
+		return ""
+	}
+	return path
+}
+
+// printable bounds what another program says, and keeps it from writing to a terminal or a log what it likes.
+func printable(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(s, "?"))
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "…"
+	}
+	return strings.TrimSpace(s)
+}
