@@ -1,0 +1,143 @@
+// Package agentclient is the client of the agent's HTTP interface that the commands share: where the agent is, whom it
+// trusts and who it is. It follows no redirect, uses no proxy and reads bounded answers.
+package agentclient
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	timeout   = 10 * time.Second
+	maxAnswer = 64 << 20
+	maxError  = 1 << 10 // bytes of an error's text
+)
+
+// Options are the flags of a command that talks to the agent. The struct can be embedded in a command.
+type Options struct {
+	Agent     string `default:"http://127.0.0.1:18001" placeholder:"URL" help:"The agent's address. Default ${default}."`
+	CAFile    string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) that the agent's certificate is checked against. Default: the system's."`
+	CertFile  string `name:"cert-file" placeholder:"FILE" help:"Client certificate (PEM), if the agent asks for one."`
+	KeyFile   string `name:"key-file" placeholder:"FILE" help:"Key (PEM) of the client certificate."`
+	TokenFile string `name:"token-file" placeholder:"FILE" help:"File with the bearer token, if the agent asks for one."`
+}
+
+// Client talks to one agent. Several goroutines may use it.
+type Client struct {
+	base  string
+	token string
+	http  *http.Client
+}
+
+// New checks o, reads its files and returns a client. It does not connect.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("--agent: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("--agent: %q is not like http://127.0.0.1:18001 or https://agent:18001", o.Agent)
+	}
+	transport := &http.Transport{MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true}
+	c := &Client{base: u.Scheme + "://" + u.Host, http: &http.Client{
+		Transport: transport, Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if transport.TLSClientConfig, err = o.tls(u.Scheme); err != nil {
+		return nil, err
+	}
+	if o.TokenFile != "" {
+		b, err := os.ReadFile(o.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file: %w", err)
+		}
+		if c.token = strings.TrimSpace(string(b)); c.token == "" {
+			return nil, fmt.Errorf("--token-file: %s is empty", o.TokenFile)
+		}
+	}
+	return c, nil
+}
+
+// tls returns the TLS settings for scheme.
+func (o *Options) tls(scheme string) (*tls.Config, error) {
+	if scheme == "http" {
+		if o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
+			return nil, errors.New("--agent: --ca-file, --cert-file and --key-file need an https URL")
+		}
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CAFile != "" {
+		b, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("--ca-file: %w", err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("--ca-file: %s has no certificate in PEM form", o.CAFile)
+		}
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		return nil, errors.New("--cert-file and --key-file belong together")
+	}
+	if o.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--cert-file, --key-file: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// Get returns the body of path. An answer other than 200 is an error with the agent's own words.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the agent: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		return nil, fmt.Errorf("agent answers %s to %s: %s", resp.Status, path, strings.TrimSpace(string(text)))
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the agent's answer: %w", err)
+	}
+	if len(b) > maxAnswer {
+		return nil, fmt.Errorf("agent answers more than %d bytes to %s", maxAnswer, path)
+	}
+	return b, nil
+}
+
+// JSON decodes the body of path into v.
+func (c *Client) JSON(ctx context.Context, path string, v any) error {
+	b, err := c.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("decode the agent's answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+// Close ends the connections that are kept.
+func (c *Client) Close() { c.http.CloseIdleConnections() }

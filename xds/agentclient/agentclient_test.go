@@ -1,0 +1,89 @@
+package agentclient
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestNewRefuses(t *testing.T) {
+	tests := []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"no URL", Options{Agent: "127.0.0.1:18001"}, "--agent: "},
+		{"other scheme", Options{Agent: "ftp://a"}, `--agent: "ftp://a" is not like http://127.0.0.1:18001`},
+		{"path", Options{Agent: "http://a/x"}, "--agent: "},
+		{"user", Options{Agent: "http://u:p@a"}, "--agent: "},
+		{"CA without TLS", Options{Agent: "http://a", CAFile: "x"}, "need an https URL"},
+		{"no CA", Options{Agent: "https://a", CAFile: "nowhere"}, "--ca-file: open nowhere"},
+		{"CA without certificate", Options{Agent: "https://a", CAFile: file(t, "x")}, "has no certificate in PEM form"},
+		{"certificate without key", Options{Agent: "https://a", CertFile: "x"}, "belong together"},
+		{"bad certificate", Options{Agent: "https://a", CertFile: file(t, "x"), KeyFile: file(t, "x")}, "--cert-file, --key-file: "},
+		{"no token", Options{Agent: "http://a", TokenFile: "nowhere"}, "--token-file: open nowhere"},
+		{"empty token", Options{Agent: "http://a", TokenFile: file(t, " \n")}, "is empty"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestGet(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer secret":
+			http.Error(w, "no token", http.StatusUnauthorized)
+		case r.URL.Path == "/json":
+			_, _ = w.Write([]byte(`{"a": 1}`))
+		case r.URL.Path == "/text":
+			_, _ = w.Write([]byte("text"))
+		default:
+			http.Redirect(w, r, "/json", http.StatusFound)
+		}
+	}))
+	defer s.Close()
+	c, err := New(Options{Agent: s.URL + "/", TokenFile: file(t, "secret\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var v struct{ A int }
+	if err := c.JSON(t.Context(), "/json", &v); err != nil || v.A != 1 {
+		t.Error(v, err)
+	}
+	if err := c.JSON(t.Context(), "/text", &v); err == nil || !strings.Contains(err.Error(), "decode the agent's answer to /text: ") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := c.Get(t.Context(), "/elsewhere"); err == nil || !strings.Contains(err.Error(), "agent answers 302 Found to /elsewhere") {
+		t.Errorf("a redirect gives %v", err)
+	}
+	stranger, err := New(Options{Agent: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	if _, err := stranger.Get(t.Context(), "/json"); err == nil || !strings.Contains(err.Error(), "401 Unauthorized to /json: no token") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
