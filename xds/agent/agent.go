@@ -29,11 +29,12 @@ const (
 type Options struct {
 	Listener  net.Listener // Run closes it
 	Endpoints []discovery.Endpoint
-	Interval  time.Duration // between two scrapes of an endpoint
-	Hold      time.Duration // how long a long poll stays open when there is nothing new
-	Client    *http.Client
+	Interval  time.Duration  // between two scrapes of an endpoint
+	Hold      time.Duration  // how long a long poll stays open when there is nothing new
 	Jitter    func() float64 // random numbers in [0,1), from any goroutine
 	Log       *slog.Logger
+	// DialContext connects to endpoints; nil means TCP.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // scrapeShare is the part of the interval that one endpoint takes up when the scrapes are spread. A page costs a quarter of
@@ -53,8 +54,11 @@ func Run(ctx context.Context, o Options) error {
 	store := publish.NewStore(time.Now())
 	f := newFleet(o.Endpoints, store, o.Log)
 	spread := spread(len(o.Endpoints), o.Interval)
-	scraper := scrape.Scraper{
-		Client: o.Client, Interval: o.Interval, Jitter: func() float64 { return spread * o.Jitter() }, Log: o.Log,
+	scraper, err := scrape.New(scrape.Options{
+		Interval: o.Interval, Jitter: func() float64 { return spread * o.Jitter() }, Log: o.Log, DialContext: o.DialContext,
+	})
+	if err != nil {
+		return err
 	}
 	handler := publish.Handler{Store: store, Hold: o.Hold, Ready: f.ready.Load}
 	server := &http.Server{
@@ -82,10 +86,9 @@ func Run(ctx context.Context, o Options) error {
 		}
 	})
 	o.Log.Info("agent serves", "address", o.Listener.Addr().String(), "endpoints", len(o.Endpoints), "interval", o.Interval.String())
-	err := server.Serve(o.Listener)
+	err = server.Serve(o.Listener)
 	cancel()
 	running.Wait()
-	o.Client.CloseIdleConnections()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}

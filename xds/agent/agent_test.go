@@ -20,7 +20,6 @@ import (
 	"github.com/zerohop/zerohop/shared/snapshot"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/memnet"
-	"github.com/zerohop/zerohop/xds/scrape"
 )
 
 const agentAddress = "127.0.0.1:18001"
@@ -33,10 +32,15 @@ type world struct {
 	waiting atomic.Int64 // what the endpoints report
 }
 
+func newWorld(t *testing.T) *world {
+	w := &world{t: t}
+	w.client = &http.Client{Transport: &http.Transport{DialContext: w.net.DialContext}}
+	return w
+}
+
 // start runs an agent with n endpoints, of which the last does not exist, and returns a function that stops it.
 func start(t *testing.T, n int) (w *world, stop func()) {
-	w = &world{t: t, client: scrape.NewClient()}
-	w.client.Transport.(*http.Transport).DialContext = w.net.DialContext
+	w = newWorld(t)
 	var running sync.WaitGroup
 	var servers []*http.Server
 	eps := make([]discovery.Endpoint, n)
@@ -52,13 +56,11 @@ func start(t *testing.T, n int) (w *world, stop func()) {
 		l := w.net.Listen(eps[i].Address.String())
 		running.Go(func() { _ = s.Serve(l) })
 	}
-	scraper := scrape.NewClient()
-	scraper.Transport.(*http.Transport).DialContext = w.net.DialContext
 	ctx, cancel := context.WithCancel(t.Context())
 	running.Go(func() {
 		err := Run(ctx, Options{
 			Listener: w.net.Listen(agentAddress), Endpoints: eps, Interval: 250 * time.Millisecond, Hold: 25 * time.Second,
-			Client: scraper, Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
+			Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler), DialContext: w.net.DialContext,
 		})
 		if err != nil {
 			t.Error(err)
@@ -156,7 +158,8 @@ func TestNewNumbersArriveWithinAnInterval(t *testing.T) {
 				t.Fatalf("news took %v", late)
 			}
 		}
-		if want := 4 * 600; polls < want-1 || polls > want+1 {
+		// The interval less the scraper's slack for jitter.
+		if want := int(10 * time.Minute / (250 * time.Millisecond * 39 / 40)); polls < want-2 || polls > want+2 {
 			t.Errorf("%d versions in ten minutes, want %d: results of one round belong together", polls, want)
 		}
 	})
@@ -183,14 +186,13 @@ func TestStopEndsLongPolls(t *testing.T) {
 
 func TestNoEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, client: scrape.NewClient()}
-		w.client.Transport.(*http.Transport).DialContext = w.net.DialContext
+		w := newWorld(t)
 		defer w.client.CloseIdleConnections()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
 			if err := Run(ctx, Options{
-				Listener: w.net.Listen(agentAddress), Interval: time.Second, Hold: time.Second, Client: scrape.NewClient(),
+				Listener: w.net.Listen(agentAddress), Interval: time.Second, Hold: time.Second,
 				Log: slog.New(slog.DiscardHandler),
 			}); err != nil {
 				t.Error(err)

@@ -1,28 +1,40 @@
-// Package scrape reads the metrics page of model servers over and over. One goroutine per endpoint owns that endpoint's
-// numbers; after each try it reports a copy. A failed try keeps the old numbers, which age. The package knows vLLM's
-// metric names and nothing of who uses the numbers.
+// Package scrape reads the metrics pages of model servers over and over. One goroutine per endpoint owns that endpoint's
+// connection and numbers, and shares nothing that another could hold; after each try it reports a copy. A failed try keeps
+// the old numbers, which age. The package knows what engines call their metrics and nothing of who uses the numbers.
+//
+// A try is one GET on a kept connection, written and read by that goroutine: no redirect is followed, no proxy is asked, and
+// what a server sends is bounded in time and size. A page is never asked for compressed: a vLLM page of 56 KB costs the agent
+// 5 times as much to read when it comes as gzip (BenchmarkGzip), and the server, whose event loop serves requests too, more.
 package scrape
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
-	"net/http"
-	"strconv"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/zerohop/zerohop/xds/discovery"
 )
 
+// What stands in for zero Options.
 const (
-	// Timeout bounds one try.
-	Timeout = time.Second
-	// MaxPage is the largest page that is read, in bytes. A vLLM page is about 50 KB.
-	MaxPage = 4 << 20
-	// maxJitter bounds the delay of the first try, which spreads the endpoints over the interval.
-	maxJitter = time.Second
+	DefaultInterval = 250 * time.Millisecond
+	DefaultTimeout  = time.Second
+	// DefaultMaxBackOff is short beside the start of a model server (18 s for vLLM at the least), so that one that is back
+	// gets its share soon, and long enough that a thousand endpoints that are gone cost nothing.
+	DefaultMaxBackOff = 5 * time.Second
+	// DefaultMaxPage leaves room: a vLLM page is about 56 KB.
+	DefaultMaxPage = 4 << 20
+	DefaultPath    = "/metrics"
+	DefaultScheme  = "http"
+	DefaultEngine  = "vllm"
 )
 
 // Failure says why a try failed; empty if it did not. It is coarse on purpose, because a change of it is logged.
@@ -30,141 +42,163 @@ type Failure string
 
 // The failures of a try.
 const (
-	FailureConnect Failure = "connect" // no connection, or it broke
-	FailureTimeout Failure = "timeout" // no complete page within Timeout
+	FailureConnect Failure = "connect" // no connection, or it broke, perhaps within the page
+	FailureTLS     Failure = "tls"     // no handshake, mostly because of a certificate
+	FailureTimeout Failure = "timeout" // no complete page in time
 	FailureStatus  Failure = "status"  // an HTTP status other than 200
-	FailureSize    Failure = "size"    // the page is larger than MaxPage
-	FailureContent Failure = "content" // the page is broken or has none of the metrics
+	FailureSize    Failure = "size"    // page or headers are too large
+	FailureContent Failure = "content" // the page is broken, compressed, or has none of the metrics
 )
+
+var failures = [...]Failure{FailureConnect, FailureTLS, FailureTimeout, FailureStatus, FailureSize, FailureContent}
+
+// Failures returns all failures.
+func Failures() []Failure { return failures[:] }
+
+// Counts has one counter for each failure.
+type Counts [len(failures)]uint64
+
+// Of returns the counter of f.
+func (c *Counts) Of(f Failure) uint64 {
+	if i := slices.Index(failures[:], f); i >= 0 {
+		return c[i]
+	}
+	return 0
+}
+
+func (c *Counts) add(f Failure) { c[slices.Index(failures[:], f)]++ }
 
 // Sample is what is known of one endpoint after a try.
 type Sample struct {
 	Metrics
-	At       time.Time // when the newest successful try began; zero if there was none
-	Seq      uint32    // successful tries
-	Failure  Failure   // of the newest try
-	Failures uint64    // failed tries
+	At         time.Time     // when the newest successful try began; zero if there was none
+	Seq        uint32        // successful tries
+	Failure    Failure       // of the newest try
+	Failures   uint64        // failed tries
+	FailuresBy Counts        // failed tries by failure
+	Bytes      int           // that the newest try read of its page
+	Duration   time.Duration // of the newest try
 }
 
-// Scraper scrapes endpoints. Its fields must not change while Run runs.
+// Options say how to scrape. Zero values mean the defaults above.
+type Options struct {
+	// Interval is the longest time between the beginnings of two tries. With the jitter it is 2.5 % shorter on average. A try
+	// that is due while another one runs is left out.
+	Interval   time.Duration
+	Timeout    time.Duration // of a try, from dialling to the end of the page
+	MaxBackOff time.Duration // the longest time between two tries at an endpoint that fails
+	MaxPage    int64         // the largest page that is read, in bytes
+	Path       string        // of the page, with a query if need be
+	Scheme     string        // "http" or "https"
+	// Engine names the metrics of endpoints whose labels (LabelEngine) do not say better.
+	Engine          string
+	TLS             TLS            // of https
+	BearerTokenFile string         // a token to send; read again when it changes
+	Jitter          func() float64 // random numbers in [0,1), from any goroutine
+	Log             *slog.Logger   // gets a line when an endpoint begins to fail, fails otherwise, or recovers
+	// DialContext connects, with a deadline in the context; nil means TCP.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (o *Options) setDefaults() {
+	o.Interval = orDefault(o.Interval, DefaultInterval)
+	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
+	o.MaxBackOff = orDefault(o.MaxBackOff, DefaultMaxBackOff)
+	o.MaxPage = orDefault(o.MaxPage, DefaultMaxPage)
+	o.Path = orDefault(o.Path, DefaultPath)
+	o.Scheme = orDefault(o.Scheme, DefaultScheme)
+	o.Engine = orDefault(o.Engine, DefaultEngine)
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.DialContext == nil {
+		o.DialContext = (&net.Dialer{}).DialContext
+	}
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// check lists what is wrong with o, by the names of its fields.
+func (o *Options) check() error {
+	var errs []error
+	for _, d := range []struct {
+		name  string
+		value int64
+	}{{"Interval", int64(o.Interval)}, {"Timeout", int64(o.Timeout)}, {"MaxBackOff", int64(o.MaxBackOff)}, {"MaxPage", o.MaxPage}} {
+		if d.value < 0 {
+			errs = append(errs, fmt.Errorf("%s: %d is negative", d.name, d.value))
+		}
+	}
+	if u, err := url.ParseRequestURI(o.Path); err != nil || u.Host != "" || !strings.HasPrefix(o.Path, "/") || strings.ContainsFunc(o.Path, notVisible) {
+		errs = append(errs, fmt.Errorf("Path: %q is no path; write one such as %q", o.Path, DefaultPath))
+	}
+	if o.Scheme != "http" && o.Scheme != "https" {
+		errs = append(errs, fmt.Errorf("Scheme: %q is neither \"http\" nor \"https\"", o.Scheme))
+	}
+	if _, ok := engines[o.Engine]; !ok {
+		errs = append(errs, fmt.Errorf("Engine: %q is unknown; known are %s", o.Engine, strings.Join(Engines(), ", ")))
+	}
+	return errors.Join(errs...)
+}
+
+// notVisible finds what must not stand in a request line or a header value.
+func notVisible(r rune) bool { return r <= ' ' || r >= 0x7f }
+
+// Scraper scrapes endpoints.
 type Scraper struct {
-	Client   *http.Client   // NewClient, or one for tests
-	Interval time.Duration  // between the beginnings of two tries; a try that is due while another one runs is left out
-	Jitter   func() float64 // random numbers in [0,1)
-	Log      *slog.Logger   // gets a line when an endpoint begins to fail, fails otherwise, or recovers
+	options Options
+	tls     *tlsFiles // nil without TLS
+	token   *tokenFile
+	pages   sync.Pool // of *[]byte: few scrapes are in the middle of a page at once
 }
 
-// NewClient returns a client that keeps connections open, follows no redirect and uses no proxy.
-func NewClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			MaxIdleConnsPerHost:    1,
-			IdleConnTimeout:        time.Minute,
-			DisableCompression:     true,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// New returns a scraper. An error lists everything that is wrong with o, files included.
+func New(o Options) (*Scraper, error) {
+	o.setDefaults()
+	err := o.check()
+	s := &Scraper{options: o}
+	var tlsErr, tokenErr error
+	if o.Scheme == "https" {
+		s.tls, tlsErr = newTLSFiles(o.TLS)
 	}
+	if o.BearerTokenFile != "" {
+		s.token, tokenErr = newTokenFile(o.BearerTokenFile)
+		if o.Scheme == "http" {
+			o.Log.Warn("the bearer token is sent without TLS; set the scheme to https")
+		}
+	}
+	if err := errors.Join(err, tlsErr, tokenErr); err != nil {
+		return nil, fmt.Errorf("set up scraping: %w", err)
+	}
+	return s, nil
 }
 
-// Run scrapes e until ctx ends. It calls report after every try, on its own goroutine; report must not block for long.
+// Run scrapes e until ctx ends, and leaves no connection and no goroutine. It calls report after every try, on its own
+// goroutine; report must not block for long.
 func (s *Scraper) Run(ctx context.Context, e discovery.Endpoint, report func(Sample)) {
-	l := loop{scraper: s, url: "http://" + e.Address.String() + "/metrics", log: s.Log.With("endpoint", e.ID())}
-	first := time.NewTimer(time.Duration(s.Jitter() * float64(min(s.Interval, maxJitter))))
-	defer first.Stop()
-	select {
-	case <-ctx.Done():
-		return
-	case <-first.C:
-	}
-	tick := time.NewTicker(s.Interval)
-	defer tick.Stop()
+	l := newLoop(s, &e)
+	defer l.hangUp()
+	timer := time.NewTimer(time.Until(l.beat.due()))
+	defer timer.Stop()
 	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
 		if !l.try(ctx) {
 			return
 		}
 		report(l.sample)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		timer.Reset(time.Until(l.beat.next(l.earliest)))
 	}
-}
-
-// loop is the state of one endpoint.
-type loop struct {
-	scraper *Scraper
-	url     string
-	log     *slog.Logger
-	page    bytes.Buffer // reused
-	sample  Sample
-}
-
-// try scrapes once and returns false if ctx ended meanwhile, in which case nothing was learned.
-func (l *loop) try(ctx context.Context) bool {
-	began := time.Now()
-	failure, err := l.fetch(ctx)
-	if ctx.Err() != nil {
-		return false
-	}
-	if failure == "" {
-		l.sample.At = began
-		l.sample.Seq++
-	} else {
-		l.sample.Failures++
-	}
-	if failure != l.sample.Failure {
-		l.logChange(failure, err)
-	}
-	l.sample.Failure = failure
-	return true
-}
-
-func (l *loop) logChange(failure Failure, err error) {
-	if failure == "" {
-		l.log.Info("endpoint is scraped again", "failures", l.sample.Failures)
-		return
-	}
-	l.log.Warn("endpoint cannot be scraped; its old metrics stay", "failure", string(failure), "error", err)
-}
-
-// fetch gets the page and updates the metrics.
-func (l *loop) fetch(ctx context.Context) (Failure, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url, nil)
-	if err != nil {
-		return FailureConnect, err
-	}
-	resp, err := l.scraper.Client.Do(req)
-	if err != nil {
-		return classify(ctx), err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		// A short body is read to its end, so that the connection can be used again.
-		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
-		return FailureStatus, errors.New("status " + strconv.Itoa(resp.StatusCode))
-	}
-	l.page.Reset()
-	n, err := l.page.ReadFrom(io.LimitReader(resp.Body, MaxPage+1))
-	switch {
-	case err != nil:
-		return classify(ctx), err
-	case n > MaxPage:
-		return FailureSize, errors.New("page is larger than " + strconv.Itoa(MaxPage) + " bytes")
-	}
-	if err := l.sample.update(l.page.Bytes()); err != nil {
-		return FailureContent, err
-	}
-	return "", nil
-}
-
-// classify tells a timeout from other failures of the network.
-func classify(ctx context.Context) Failure {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return FailureTimeout
-	}
-	return FailureConnect
 }

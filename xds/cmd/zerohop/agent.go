@@ -12,7 +12,6 @@ import (
 
 	"github.com/zerohop/zerohop/xds/agent"
 	"github.com/zerohop/zerohop/xds/config"
-	"github.com/zerohop/zerohop/xds/scrape"
 )
 
 // minInterval is the shortest scrape interval: a vLLM server needs 7 to 8 ms for a page.
@@ -40,6 +39,6 @@ func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
 	}
 	return agent.Run(ctx, agent.Options{
 		Listener: l, Endpoints: eps, Interval: a.ScrapeInterval, Hold: config.PollHold,
-		Client: scrape.NewClient(), Jitter: rand.Float64, Log: slog.New(slog.NewTextHandler(stderr, nil)),
+		Jitter: rand.Float64, Log: slog.New(slog.NewTextHandler(stderr, nil)),
 	})
 }

@@ -1,0 +1,330 @@
+// Package promtext reads a few numbers from a page in the Prometheus text format (text/plain; version=0.0.4). It walks the
+// page once, looks closely only at lines of the families that are asked for, and allocates nothing. It keeps no state
+// between pages and does no I/O.
+//
+// A page that prometheus/common's parser accepts gives the same numbers here (FuzzScan). Beyond that these pages, which
+// that parser rejects, are read too:
+//
+//   - broken lines of families that nobody asked for;
+//   - OpenMetrics: timestamps with a fraction, exemplars, the types unknown, info and stateset, "# EOF" without line end;
+//   - a label that nobody asked for and that stands twice.
+//
+// Two spellings that it accepts by accident are not understood here: a name that is quoted in part (na"me"), and a type
+// with a backslash in it.
+package promtext
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Combine says how the series of a family become one number.
+type Combine uint8
+
+// The ways to combine.
+const (
+	Newest Combine = iota // the series with the greatest timestamp, the first of equals; without one it is 0
+	Sum                   // of all series
+	Max                   // of all series
+)
+
+// Label is a label's name and value.
+type Label struct{ Name, Value string }
+
+// Want is one number to read.
+type Want struct {
+	// Family is the whole name of a gauge, counter or untyped family. Names of parts of a histogram or summary (_bucket,
+	// _sum, _count) do not work.
+	Family  string
+	Match   Label   // only series with this label count; the zero Label means all
+	From    string  // the label that holds the number, an unsigned one; empty means the sample's value
+	Combine Combine // how several series become one number
+}
+
+// Value is what a page says about a Want.
+type Value struct {
+	Seen   bool    // the page has at least one such series
+	Number float64 // any float; NaN too if the label that holds it is missing or is no number
+
+	stamp stamp
+}
+
+// stamp is a timestamp. Only its order counts: milliseconds in one format, seconds with a fraction in the other.
+type stamp struct {
+	whole    int64
+	fraction float64
+}
+
+func (s stamp) after(t stamp) bool {
+	return s.whole > t.whole || s.whole == t.whole && s.fraction > t.fraction
+}
+
+// Scanner reads pages. One goroutine at a time may use it.
+type Scanner struct {
+	wants    []Want
+	families []family
+	prefix   int       // length of the beginning that all families share
+	branch   [256]bool // bytes that may follow it
+	line     int       // 1, 2, ...
+
+	// Of the series at hand, by want.
+	matched []bool
+	number  []float64
+	have    []bool // the label that holds the number was there
+}
+
+// family is one family that is asked for.
+type family struct {
+	name  string
+	wants []int // that it serves
+	typed bool  // by a TYPE line, or because a sample came first
+	parts bool  // a histogram or summary, which has no value of its own
+}
+
+// NewScanner returns a scanner for wants, which must not change afterwards. It panics if a family has no name.
+func NewScanner(wants []Want) *Scanner {
+	s := &Scanner{
+		wants: wants, matched: make([]bool, len(wants)), number: make([]float64, len(wants)), have: make([]bool, len(wants)),
+	}
+	for i := range wants {
+		name := wants[i].Family
+		if name == "" {
+			panic("promtext: want without a family")
+		}
+		at := slices.IndexFunc(s.families, func(f family) bool { return f.name == name })
+		if at < 0 {
+			at = len(s.families)
+			s.families = append(s.families, family{name: name})
+		}
+		s.families[at].wants = append(s.families[at].wants, i)
+	}
+	if len(wants) > 0 {
+		s.prefix = len(wants[0].Family) - 1 // at least one byte is left to branch on
+		for i := range wants {
+			s.prefix = min(s.prefix, shared(wants[0].Family, wants[i].Family), len(wants[i].Family)-1)
+		}
+	}
+	for i := range wants {
+		s.branch[wants[i].Family[s.prefix]] = true
+	}
+	return s
+}
+
+// shared returns the length of the common beginning of a and b.
+func shared(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Scan reads a page. It sets all values, one for each want, and keeps nothing of page. After an error the values mean
+// nothing.
+func (s *Scanner) Scan(page []byte, values []Value) error {
+	clear(values)
+	for i := range s.families {
+		s.families[i].typed, s.families[i].parts = false, false
+	}
+	s.line = 0
+	for len(page) > 0 {
+		s.line++
+		end := bytes.IndexByte(page, '\n')
+		if end < 0 {
+			return s.unfinished(page)
+		}
+		line := page[:end]
+		page = page[end+1:]
+		if end == 0 {
+			continue
+		}
+		var err error
+		switch line[0] {
+		case '#':
+			err = s.comment(line)
+		case ' ', '\t', '{', '"':
+			err = s.unusual(line, values)
+		default:
+			if f := s.find(line, 0); f != nil {
+				err = s.sample(f, line[len(f.name):], false, values)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfinished judges a last line without line end. A number there may be cut short.
+func (s *Scanner) unfinished(line []byte) error {
+	if text := bytes.Trim(line, " \t"); len(text) == 0 || string(text) == "# EOF" {
+		return nil
+	}
+	return s.fail("", "the page ends within a line")
+}
+
+// find returns the family whose name stands at line[at:] with a byte after it that cannot be part of a name, or nil.
+func (s *Scanner) find(line []byte, at int) *family {
+	if len(line) <= at+s.prefix || !s.branch[line[at+s.prefix]] {
+		return nil
+	}
+	return s.lookup(line[at:])
+}
+
+func (s *Scanner) lookup(text []byte) *family {
+	for i := range s.families {
+		f := &s.families[i]
+		n := len(f.name)
+		if len(text) >= n && string(text[:n]) == f.name && (len(text) == n || !nameByte(text[n])) {
+			return f
+		}
+	}
+	return nil
+}
+
+func nameByte(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == ':' || b == '"'
+}
+
+// comment reads a line that begins with #. Only TYPE lines matter.
+func (s *Scanner) comment(line []byte) error {
+	const usual = "# TYPE "
+	if len(line) > len(usual) && string(line[:len(usual)]) == usual && nameByte(line[len(usual)]) && line[len(usual)] != '"' {
+		if f := s.find(line, len(usual)); f != nil {
+			return s.declare(f, line[len(usual)+len(f.name):])
+		}
+		return nil
+	}
+	if len(line) > 2 && line[1] == ' ' && line[2] == 'H' { // HELP lines are a third of a page
+		return nil
+	}
+	text, found := bytes.CutPrefix(trimBlank(line[1:]), []byte("TYPE"))
+	if !found || len(text) == 0 || !blank(text[0]) {
+		return nil
+	}
+	text = trimBlank(text)
+	if len(text) > 0 && text[0] == '"' {
+		if name, rest, ok := quotedName(text); ok {
+			if f := s.named(name); f != nil {
+				return s.declare(f, rest)
+			}
+		}
+		return nil
+	}
+	if f := s.lookup(text); f != nil {
+		return s.declare(f, text[len(f.name):])
+	}
+	return nil
+}
+
+// declare reads the rest of a TYPE line after the name.
+func (s *Scanner) declare(f *family, text []byte) error {
+	if len(text) == 0 {
+		return nil // neither a type nor an error
+	}
+	if !blank(text[0]) {
+		return s.fail(f.name, "no blank after the name in a TYPE line")
+	}
+	text = trimBlank(text)
+	if len(text) == 0 {
+		return nil
+	}
+	if f.typed {
+		return s.fail(f.name, "second TYPE line, or one after samples")
+	}
+	f.typed = true
+	switch {
+	case is(text, "gauge"), is(text, "counter"), is(text, "untyped"), is(text, "unknown"), is(text, "info"), is(text, "stateset"):
+	case is(text, "histogram"), is(text, "summary"), is(text, "gaugehistogram"), is(text, "gauge_histogram"):
+		f.parts = true
+	default:
+		return s.fail(f.name, "unknown type")
+	}
+	return nil
+}
+
+func is(text []byte, word string) bool {
+	return len(text) == len(word) && strings.EqualFold(string(text), word)
+}
+
+// unusual reads a sample that is indented or whose name stands in quotes or within the braces.
+func (s *Scanner) unusual(line []byte, values []Value) error {
+	line = trimBlank(line)
+	if len(line) == 0 {
+		return nil
+	}
+	switch line[0] {
+	case '#':
+		return s.comment(line)
+	case '{':
+		if f := s.nameInBraces(line); f != nil {
+			return s.sample(f, line, true, values)
+		}
+		return nil
+	case '"':
+		if name, rest, ok := quotedName(line); ok {
+			if f := s.named(name); f != nil {
+				return s.sample(f, rest, false, values)
+			}
+		}
+		return nil
+	}
+	if f := s.lookup(line); f != nil {
+		return s.sample(f, line[len(f.name):], false, values)
+	}
+	return nil
+}
+
+func (s *Scanner) named(name []byte) *family {
+	for i := range s.families {
+		if string(name) == s.families[i].name {
+			return &s.families[i]
+		}
+	}
+	return nil
+}
+
+// merge adds the series at hand to the values.
+func (s *Scanner) merge(f *family, at stamp, values []Value) {
+	for _, i := range f.wants {
+		if !s.matched[i] {
+			continue
+		}
+		v, n := &values[i], s.number[i]
+		switch first := !v.Seen; {
+		case first:
+			*v = Value{Seen: true, Number: n, stamp: at}
+		case s.wants[i].Combine == Sum:
+			v.Number += n
+		case s.wants[i].Combine == Max:
+			if n > v.Number || math.IsNaN(v.Number) {
+				v.Number = n
+			}
+		case at.after(v.stamp):
+			v.Number, v.stamp = n, at
+		}
+	}
+}
+
+// fail returns an error with the line's number. It shows nothing of the page, which may hold anything.
+func (s *Scanner) fail(family, problem string) error {
+	text := "line " + strconv.Itoa(s.line) + ": "
+	if family != "" {
+		text += family + ": "
+	}
+	return errors.New(text + problem)
+}
+
+func blank(b byte) bool { return b == ' ' || b == '\t' }
+
+func trimBlank(b []byte) []byte {
+	for len(b) > 0 && blank(b[0]) {
+		b = b[1:]
+	}
+	return b
+}
