@@ -27,7 +27,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	s.phase = phaseDecided
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
 	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
-	v.stats.picked(v.host, s)
+	v.picked(s)
 	v.heap.request(v.host)
 	return Continue
 }

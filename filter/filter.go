@@ -44,6 +44,7 @@ type VM struct {
 	how    destination // the plan's
 	sched  *sched.Scheduler
 	intake intake
+	worker reporter
 	stats  stats
 	heap   heapGuard
 
@@ -70,6 +71,7 @@ const (
 func New(h Host) *VM {
 	v := &VM{host: h, free: -1, announcing: -1, epoch: h.Random() | 1}
 	v.contexts.init()
+	v.worker.number = -1
 	v.body.host = h
 	v.line = make([]byte, 0, 256)
 	return v
@@ -117,8 +119,9 @@ func (v *VM) Tick(id uint32) {
 		return
 	}
 	now := v.host.Now()
+	v.refresh(now) // before a poll says what this VM has
+	v.record(now)
 	v.lead(now)
-	v.refresh(now)
 	v.watchBodies(now)
 	v.flush(now)
 	v.heap.check(v.host)

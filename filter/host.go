@@ -38,7 +38,8 @@ type Stream interface {
 	Body(off, limit int) []byte
 	// ResponseHeader returns the first value of a response header.
 	ResponseHeader(name string) []byte
-	// Property returns what SetProperty stored on this request by either plugin, or a property that Envoy has of the stream.
+	// Property returns what SetProperty stored on this request by either plugin, or a property that Envoy has of the stream
+	// or, in callbacks of a root context, of the process.
 	Property(name string) []byte
 	// SetProperty stores a property in the request's filter state.
 	SetProperty(name string, value []byte)
@@ -63,8 +64,9 @@ type Process interface {
 	// SetShared stores a shared-data value. A cas of 0 stores unconditionally; any other stores if the token still matches
 	// or the key does not exist. It reports whether the value was stored.
 	SetShared(key string, value []byte, cas uint32) bool
-	// Get starts GET path on an Envoy cluster from the current root context; the answer comes by CallDone with the token.
-	Get(cluster string, path []byte, timeoutMs int) (token uint32, ok bool)
+	// Post starts POST path on an Envoy cluster from the current root context, as a poll of the agent by this node with a
+	// report as its body, which may be empty; the answer comes by CallDone with the token.
+	Post(cluster string, path, node, body []byte, timeoutMs int) (token uint32, ok bool)
 	// CallStatus and CallBody return the answer of the call being reported; during CallDone only.
 	CallStatus() []byte
 	CallBody(size int) []byte

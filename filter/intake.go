@@ -16,6 +16,9 @@ const (
 	minBackOffNs = 100e6
 )
 
+// noToken is a compare-and-set token that no stored value has: the store succeeds only if nobody else created the key.
+const noToken = ^uint32(0)
+
 // stampLen is the length of the values of names.KeySnapshotVersion and names.KeyLeader: two little-endian u64.
 const stampLen = 16
 
@@ -32,8 +35,12 @@ type intake struct {
 	failures uint
 	retryAt  uint64
 
-	stamp [stampLen]byte
-	path  []byte
+	whole bool // the next poll asks for a whole snapshot
+
+	stamp  [stampLen]byte
+	path   []byte
+	delta  []byte // as received
+	merged []byte // the snapshot that it gave
 }
 
 // reset forgets the call in flight: Envoy drops the calls of an old root context without a word. Without an agent the
@@ -105,7 +112,7 @@ func (v *VM) holdLease(now uint64) bool {
 			return false
 		}
 	} else {
-		cas = ^uint32(0) // a token that no stored value has: the store succeeds only if nobody else created the key
+		cas = noToken
 	}
 	st := v.intake.stamp[:]
 	binary.LittleEndian.PutUint64(st, v.epoch)
@@ -116,9 +123,14 @@ func (v *VM) holdLease(now uint64) bool {
 // poll asks the agent for a snapshot that is newer than the one in shared data.
 func (v *VM) poll() {
 	in := &v.intake
+	have := in.version
+	if in.whole {
+		have = 0
+	}
 	in.path = append(in.path[:0], names.PathSnapshot+"?v="...)
-	in.path = strconv.AppendUint(in.path, in.version, 10)
-	token, ok := v.host.Get(v.plan.Agent.Cluster, in.path, v.plan.Agent.PollTimeoutMs)
+	in.path = strconv.AppendUint(in.path, have, 10)
+	body := v.report(v.host.Now())
+	token, ok := v.host.Post(v.plan.Agent.Cluster, in.path, v.nodeID(), body, v.plan.Agent.PollTimeoutMs)
 	if !ok {
 		v.pollFailed()
 		return
@@ -149,9 +161,7 @@ func (v *VM) CallDone(id, token uint32, size int) {
 	}
 	switch statusCode(v.host.CallStatus()) {
 	case 200:
-		now := v.host.Now()
-		if !v.store(now, v.host.CallBody(size)) {
-			v.stats.n[cSnapshotErrors]++
+		if !v.receive(v.host.Now(), v.host.CallBody(size)) {
 			v.pollFailed()
 			return
 		}
@@ -162,6 +172,31 @@ func (v *VM) CallDone(id, token uint32, size int) {
 	}
 	in.failures, in.retryAt = 0, 0
 	v.poll()
+}
+
+// receive takes the answer of a poll: a snapshot, or a delta from the one in shared data. It reports false if nothing came of
+// it and the next poll has to wait. A delta that does not fit is followed by a poll for the whole at once.
+func (v *VM) receive(now uint64, b []byte) bool {
+	in := &v.intake
+	if !snapshot.IsDelta(b) {
+		in.whole = false
+		ok := v.store(now, b)
+		if !ok {
+			v.stats.n[cSnapshotErrors]++
+		}
+		return ok
+	}
+	asked := in.whole
+	in.delta = append(in.delta[:0], b...) // the next host call takes b away
+	base, _ := v.host.Shared(names.KeySnapshot)
+	var err error
+	if in.merged, err = snapshot.ApplyDelta(in.merged[:0], base, in.delta); err == nil && v.store(now, in.merged) {
+		in.whole = false
+		return true
+	}
+	v.stats.n[cDeltaErrors]++
+	in.whole = true
+	return !asked
 }
 
 // store writes a received snapshot to shared data for all workers, the blob before its version.

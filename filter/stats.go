@@ -17,6 +17,7 @@ const (
 	cSnapshots             // snapshots adopted
 	cSnapshotErrors        // snapshots that could not be decoded
 	cPollErrors            // failed polls of the agent
+	cDeltaErrors           // deltas that did not fit to the snapshot in shared data
 	cLeases                // times this VM became the leader
 	cCoolDowns             // endpoints cooled down
 	cNeutral               // scores that were neutral for want of fresh metrics
@@ -43,6 +44,7 @@ var counterNames = [counters]string{
 	cSnapshots:      "zerohop_snapshots_total",
 	cSnapshotErrors: "zerohop_snapshot_errors_total",
 	cPollErrors:     "zerohop_poll_errors_total",
+	cDeltaErrors:    "zerohop_delta_errors_total",
 	cLeases:         "zerohop_leases_total",
 	cCoolDowns:      "zerohop_cooldowns_total",
 	cNeutral:        "zerohop_neutral_scores_total",
@@ -97,18 +99,20 @@ func (t *stats) define(h Host) {
 }
 
 // picked counts a request that got an endpoint.
-func (t *stats) picked(h Host, s *stream) {
+func (v *VM) picked(s *stream) {
+	t := &v.stats
 	t.n[cPicks]++
 	if s.reason != reasonScored {
 		t.fallback[s.reason]++
 	}
+	v.sched.Picked(&s.d, s.reason != reasonScored)
 	if s.d.Matched > 0 {
 		t.n[cPrefixHits]++
 		t.n[cMatchedBlocks] += int64(s.d.Matched)
 	}
 	t.n[cTotalBlocks] += int64(s.d.Total)
 	if t.samplesLen == maxSamples {
-		t.flushSamples(h)
+		t.flushSamples(v.host)
 	}
 	t.samples[t.samplesLen] = s.decideNs / 1000
 	t.samplesLen++

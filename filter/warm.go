@@ -69,12 +69,13 @@ type warmHost struct {
 	bodies   [][]byte
 	body     []byte
 	property []byte
-	shared   [3][]byte
+	worker   string // key of the only worker's record
+	shared   [5][]byte
 	snapshot []byte
 }
 
 func newWarmHost() *warmHost {
-	h := &warmHost{now: 1e9}
+	h := &warmHost{now: 1e9, worker: names.KeyWorker(0)}
 	text := make([]byte, 0, 80<<10)
 	for len(text) < 70<<10 {
 		text = append(text, "The quick brown fox jumps over the lazy dog, \\u00e9\\ud83d\\ude00 \\\"and again\\\"\\n plain text that goes on for a while "...)
@@ -134,30 +135,30 @@ func (h *warmHost) configure(mode string) {
 	h.snapshot, _ = snapshot.Append(nil, h.now, eps)
 }
 
-func (h *warmHost) Now() uint64                            { h.now += 2e6; return h.now }
-func (h *warmHost) Random() uint64                         { return 1 }
-func (h *warmHost) Use(uint32) bool                        { return true }
-func (h *warmHost) RequestHeaders() []byte                 { return h.headers }
-func (h *warmHost) RequestHeader(string) []byte            { return nil }
-func (h *warmHost) ReplaceRequestHeader(string, []byte)    {}
-func (h *warmHost) RemoveRequestHeader(string)             {}
-func (h *warmHost) RemoveRequestTrailer(string)            {}
-func (h *warmHost) ResponseHeader(string) []byte           { return []byte("200") }
-func (h *warmHost) Property(string) []byte                 { return h.property }
-func (h *warmHost) SetDestination([]byte) bool             { return true }
-func (h *warmHost) Respond(int, string, string, []byte)    {}
-func (h *warmHost) Log(LogLevel, string)                   {}
-func (h *warmHost) Configuration(int) []byte               { return h.config }
-func (h *warmHost) RootID() string                         { return h.root }
-func (h *warmHost) SetTick(int)                            {}
-func (h *warmHost) Get(string, []byte, int) (uint32, bool) { return 1, true }
-func (h *warmHost) CallStatus() []byte                     { return []byte("200") }
-func (h *warmHost) CallBody(int) []byte                    { return h.snapshot }
-func (h *warmHost) DefineMetric(MetricKind, string) uint32 { return 0 }
-func (h *warmHost) Add(uint32, int64)                      {}
-func (h *warmHost) Record(uint32, uint64)                  {}
-func (h *warmHost) HeapBytes() uint64                      { return 0 }
-func (h *warmHost) Collect()                               {}
+func (h *warmHost) Now() uint64                                             { h.now += 2e6; return h.now }
+func (h *warmHost) Random() uint64                                          { return 1 }
+func (h *warmHost) Use(uint32) bool                                         { return true }
+func (h *warmHost) RequestHeaders() []byte                                  { return h.headers }
+func (h *warmHost) RequestHeader(string) []byte                             { return nil }
+func (h *warmHost) ReplaceRequestHeader(string, []byte)                     {}
+func (h *warmHost) RemoveRequestHeader(string)                              {}
+func (h *warmHost) RemoveRequestTrailer(string)                             {}
+func (h *warmHost) ResponseHeader(string) []byte                            { return []byte("200") }
+func (h *warmHost) Property(string) []byte                                  { return h.property }
+func (h *warmHost) SetDestination([]byte) bool                              { return true }
+func (h *warmHost) Respond(int, string, string, []byte)                     {}
+func (h *warmHost) Log(LogLevel, string)                                    {}
+func (h *warmHost) Configuration(int) []byte                                { return h.config }
+func (h *warmHost) RootID() string                                          { return h.root }
+func (h *warmHost) SetTick(int)                                             {}
+func (h *warmHost) Post(string, []byte, []byte, []byte, int) (uint32, bool) { return 1, true }
+func (h *warmHost) CallStatus() []byte                                      { return []byte("200") }
+func (h *warmHost) CallBody(int) []byte                                     { return h.snapshot }
+func (h *warmHost) DefineMetric(MetricKind, string) uint32                  { return 0 }
+func (h *warmHost) Add(uint32, int64)                                       {}
+func (h *warmHost) Record(uint32, uint64)                                   {}
+func (h *warmHost) HeapBytes() uint64                                       { return 0 }
+func (h *warmHost) Collect()                                                {}
 
 func (h *warmHost) Body(off, limit int) []byte {
 	off = min(off, len(h.body))
@@ -176,11 +177,23 @@ func (h *warmHost) key(name string) *[]byte {
 		return &h.shared[0]
 	case names.KeySnapshotVersion:
 		return &h.shared[1]
+	case names.KeyLeader:
+		return &h.shared[2]
+	case names.KeyProcess:
+		return &h.shared[3]
 	}
-	return &h.shared[2]
+	if name == h.worker {
+		return &h.shared[4]
+	}
+	return nil
 }
 
-func (h *warmHost) Shared(name string) ([]byte, uint32) { return *h.key(name), 1 }
+func (h *warmHost) Shared(name string) ([]byte, uint32) {
+	if k := h.key(name); k != nil && *k != nil {
+		return *k, 1
+	}
+	return nil, 0
+}
 
 func (h *warmHost) SetShared(name string, value []byte, _ uint32) bool {
 	k := h.key(name)

@@ -141,10 +141,14 @@ func removeHeader(v *VM, a []uint64) status {
 	return statusOK
 }
 
-// httpCall takes a GET without body and trailers.
+// httpCall takes a POST without trailers that carries all headers of a poll.
 func httpCall(v *VM, a []uint64) status {
-	var path []byte
+	var path, node []byte
 	method, authority := "", false
+	others := map[string]string{
+		"accept":       names.ContentTypeSnapshot + ", " + names.ContentTypeDelta,
+		"content-type": names.ContentTypeReport, names.HeaderPrefer: filter.Prefer, names.HeaderModule: filter.Module,
+	}
 	r := pairs.Read(v.bytes(a[2], a[3]))
 	for {
 		key, value, ok := r.Next()
@@ -158,12 +162,18 @@ func httpCall(v *VM, a []uint64) status {
 			authority = true
 		case ":path":
 			path = value
+		case names.HeaderNode:
+			node = value
+		default:
+			if others[string(key)] == string(value) {
+				delete(others, string(key))
+			}
 		}
 	}
-	if method != "GET" || !authority || path == nil || a[5] != 0 {
+	if method != "POST" || !authority || path == nil || node == nil || len(others) != 0 || a[7] != 0 {
 		return statusBadArgument
 	}
-	token, ok := v.host.Get(v.text(a[0], a[1]), path, int(int32(a[8])))
+	token, ok := v.host.Post(v.text(a[0], a[1]), path, node, v.bytes(a[4], a[5]), int(int32(a[8])))
 	if !ok {
 		return statusInternal
 	}

@@ -55,7 +55,7 @@ func newSoak(t *testing.T, b *Binary, requests int) *soak {
 	t.Helper()
 	p := hosttest.NewProcess()
 	t.Cleanup(p.Close)
-	p.Agent = &hosttest.Agent{}
+	p.Agent = &hosttest.Agent{Deltas: true}
 	w := p.AddWorker(b.New)
 	pl := lifecycletest.Plan(plan.DestinationHeader, 0)
 	pl.Bounds.IndexBlocks = soakIndexBlocks
@@ -70,21 +70,26 @@ func newSoak(t *testing.T, b *Binary, requests int) *soak {
 	return s
 }
 
-// publish makes a new snapshot: every endpoint's load changes, and one endpoint in eight comes or goes.
+// publish makes a new snapshot. Every endpoint's load changes, or every other time that of some, which travels as a delta;
+// every fourth time endpoints come and go.
 func (s *soak) publish() {
 	version := s.p.Agent.Version + 1
 	var live []int
 	for i := 1; i <= soakEndpoints; i++ {
-		if i%8 != int(version)%8 {
+		if i%8 != int(version/4)%8 {
 			live = append(live, i)
 		}
 	}
-	s.p.Agent.Version = version
-	s.p.Agent.Blob = lifecycletest.Loaded(version, func(i int, e *snapshot.Endpoint) {
-		e.Waiting = uint32(i*int(version)) % 5
+	all := version &^ 1
+	s.p.Agent.Publish(version, lifecycletest.Loaded(version, func(i int, e *snapshot.Endpoint) {
+		e.ScrapeSeq = uint32(all)
+		e.Waiting = uint32(i*int(all)) % 5
 		e.Running = uint32(i) % 7
 		e.KVUsage = float32(i%10) / 10
-	}, live...)
+		if version != all && i < 4 {
+			e.Waiting, e.ScrapeSeq = e.Waiting+1, uint32(version)
+		}
+	}, live...))
 	s.p.Run(200 * time.Millisecond)
 }
 
@@ -130,6 +135,9 @@ func TestSoak(t *testing.T) {
 	}
 	if got := s.p.Metric("zerohop_picks_total").Value; got < int64(n/2) {
 		t.Errorf("%d picks for %d requests", got, n)
+	}
+	if s.p.Agent.DeltasSent == 0 || s.p.Metric("zerohop_delta_errors_total").Value != 0 {
+		t.Errorf("%d deltas sent, %d were refused", s.p.Agent.DeltasSent, s.p.Metric("zerohop_delta_errors_total").Value)
 	}
 	if got, want := s.p.Metric("zerohop_snapshots_total").Value, int64(s.p.Agent.Version); got < want*9/10 {
 		t.Errorf("%d of %d snapshots adopted", got, want)

@@ -134,15 +134,20 @@ func (Host) SetShared(key string, value []byte, cas uint32) bool {
 // callHeaders is scratch for the headers of a call.
 var callHeaders []byte
 
-// Get implements filter.Process.
-func (Host) Get(cluster string, path []byte, timeoutMs int) (token uint32, ok bool) {
+// Post implements filter.Process.
+func (Host) Post(cluster string, path, node, body []byte, timeoutMs int) (token uint32, ok bool) {
 	callHeaders = pairs.Append(callHeaders[:0],
-		":method", "GET", ":authority", cluster, "accept", names.ContentTypeSnapshot,
-		":path", unsafe.String(unsafe.SliceData(path), len(path)))
+		":method", "POST", ":authority", cluster, ":path", text(path),
+		"accept", names.ContentTypeSnapshot+", "+names.ContentTypeDelta, "content-type", names.ContentTypeReport,
+		names.HeaderPrefer, filter.Prefer, names.HeaderModule, filter.Module, names.HeaderNode, text(node))
 	p, n := pointer(callHeaders)
-	status := proxyHTTPCall(cluster, p, n, nil, 0, nil, 0, uint32(timeoutMs), &outID)
+	b, size := pointer(body)
+	status := proxyHTTPCall(cluster, p, n, b, size, nil, 0, uint32(timeoutMs), &outID)
 	return outID, status == statusOK
 }
+
+// text returns b as a string that shares its bytes.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // CallStatus implements filter.Process.
 func (Host) CallStatus() []byte {

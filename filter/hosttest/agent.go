@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
 // Agent answers polls as the companion agent does: at once if the version differs, else never before the poll's timeout.
@@ -17,11 +18,32 @@ type Agent struct {
 
 	// NotModifiedAfterMs, if not 0, ends a poll that waited for this long with 304.
 	NotModifiedAfterMs uint64
+	// OnPoll, if set, sees each poll once, with its report.
+	OnPoll func(c *Call)
+	// Deltas answers a poll that has the version before the newest one with a delta where one pays; DeltasSent counts them.
+	Deltas     bool
+	DeltasSent int
+
+	baseVersion uint64
+	base        []byte
+	delta       []byte
+	seen        uint32 // token of the last poll that OnPoll saw
+	seenBy      *Worker
+}
+
+// Publish replaces the snapshot.
+func (a *Agent) Publish(version uint64, blob []byte) {
+	a.baseVersion, a.base = a.Version, a.Blob
+	a.Version, a.Blob = version, blob
 }
 
 // serve answers what waits. A poll that an answer provokes waits for the next round.
 func (a *Agent) serve(w *Worker) {
 	for _, c := range slices.Clone(w.calls) {
+		if a.OnPoll != nil && (a.seen != c.Token || a.seenBy != w) {
+			a.seen, a.seenBy = c.Token, w
+			a.OnPoll(&c)
+		}
 		if status, body := a.answer(w, &c); status != 0 {
 			a.Polls++
 			w.Answer(c.Token, status, body)
@@ -40,9 +62,23 @@ func (a *Agent) answer(w *Worker, c *Call) (int, []byte) {
 		w.p.Fault("agent: unexpected path %s", c.Path)
 		return 404, nil
 	case a.Blob != nil && version != a.Version:
-		return 200, a.Blob
+		return 200, a.blobFor(version)
 	case a.NotModifiedAfterMs != 0 && w.p.now-c.startNs >= a.NotModifiedAfterMs*1e6:
 		return 304, nil
 	}
 	return 0, nil
+}
+
+// blobFor returns what brings a poller with this version up to date.
+func (a *Agent) blobFor(version uint64) []byte {
+	if !a.Deltas || version != a.baseVersion || a.base == nil {
+		return a.Blob
+	}
+	delta, ok := snapshot.AppendDelta(a.delta[:0], a.base, a.Blob)
+	if !ok {
+		return a.Blob
+	}
+	a.delta = delta
+	a.DeltasSent++
+	return delta
 }

@@ -5,7 +5,9 @@ type Call struct {
 	Token   uint32
 	Cluster string
 	Path    string
-	Root    *Root // the root context that called
+	Node    string // node id that the filter gave
+	Body    []byte // valid until the call is answered
+	Root    *Root  // the root context that called
 	startNs uint64
 	endNs   uint64 // timeout; 0 means none
 }
@@ -32,12 +34,13 @@ func (w *Worker) Answer(token uint32, status int, body []byte) {
 	}
 }
 
-func (w *Worker) dispatch(r *Root, cluster, path string, timeoutMs int) (uint32, bool) {
+func (w *Worker) dispatch(r *Root, cluster, path, node string, body []byte, timeoutMs int) (uint32, bool) {
 	if w.RefuseCalls {
 		return 0, false
 	}
 	w.token++
-	c := Call{Token: w.token, Cluster: cluster, Path: path, Root: r, startNs: w.p.now}
+	w.callBody = append(w.callBody[:0], body...) // a VM has one call open that matters
+	c := Call{Token: w.token, Cluster: cluster, Path: path, Node: node, Body: w.callBody, Root: r, startNs: w.p.now}
 	if timeoutMs > 0 {
 		c.endNs = w.p.now + uint64(timeoutMs)*1e6
 	}

@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"github.com/zerohop/zerohop/filter"
+	"github.com/zerohop/zerohop/shared/names"
 )
 
 // Host implements filter.Host for the VM of one worker.
@@ -207,6 +208,12 @@ func (h *Host) ResponseHeader(name string) []byte {
 // Property implements filter.Stream.
 func (h *Host) Property(name string) []byte {
 	h.enter("Property")
+	if h.w.root(h.cur) != nil {
+		if name == names.PropertyNodeID {
+			return h.giveString(h.p.Node)
+		}
+		return nil
+	}
 	c := h.context("Property")
 	if c == nil {
 		return nil

@@ -55,16 +55,16 @@ func (h *Host) SetShared(key string, value []byte, cas uint32) bool {
 	return h.p.store(key, value, cas)
 }
 
-// Get implements filter.Process. The call belongs to the root of the current context.
-func (h *Host) Get(cluster string, path []byte, timeoutMs int) (token uint32, ok bool) {
-	h.take("Get")
+// Post implements filter.Process. The call belongs to the root of the current context.
+func (h *Host) Post(cluster string, path, node, body []byte, timeoutMs int) (token uint32, ok bool) {
+	h.take("Post")
 	defer h.spoil()
 	r := h.w.rootOf(h.cur)
 	if r == nil || timeoutMs < 0 {
-		h.p.Fault("Get: context %d, timeout %d ms", h.cur, timeoutMs)
+		h.p.Fault("Post: context %d, timeout %d ms", h.cur, timeoutMs)
 		return 0, false
 	}
-	return h.w.dispatch(r, cluster, h.p.intern(path), timeoutMs)
+	return h.w.dispatch(r, cluster, h.p.intern(path), h.p.intern(node), body, timeoutMs)
 }
 
 // CallStatus implements filter.Process.

@@ -12,6 +12,8 @@ import (
 type Process struct {
 	// Workers are the live workers in the order in which they tick. The first one plays the main thread.
 	Workers []*Worker
+	// Node is Envoy's node id.
+	Node string
 	// Logs are the lines that the filter logged.
 	Logs []LogLine
 	// Faults say what the filter did that Envoy would refuse or that the Host contract forbids.
@@ -59,6 +61,7 @@ const start = uint64(1000 * time.Second)
 // NewProcess returns a process without workers.
 func NewProcess() *Process {
 	return &Process{
+		Node:     "envoy-1",
 		now:      start,
 		cas:      1, // as in proxy-wasm-cpp-host: the first value ever stored gets token 1
 		shared:   make(map[string]*cell),

@@ -35,6 +35,7 @@ type Worker struct {
 	contexts []context
 	calls    []Call
 	token    uint32
+	callBody []byte
 	spare    *Stream // list of unused records
 	turn     int     // of Others
 }

@@ -45,6 +45,7 @@ type Table struct {
 	since     []int32  // those of them in the ring that the newest scrape has not seen; see seenAt
 	draining  []bool
 	health    []health
+	tally     []Tally
 	text      []text
 	arena     []byte // names and addresses
 
@@ -64,6 +65,13 @@ type Table struct {
 
 // text says where a slot's name and address, in this order, stand in the arena.
 type text struct{ off, name, address uint32 }
+
+// Tally counts what became of requests at an endpoint, since it has had its slot.
+type Tally struct {
+	Picks     uint64 // requests for which it was picked
+	Fallbacks uint64 // picks for another reason than a score
+	Failures  uint64 // attempts that it did not answer, or answered with 500 or above
+}
 
 // New returns an empty table of at most limit endpoints, whose scraped numbers are believed for staleMs milliseconds.
 func New(limit, staleMs int) *Table {
@@ -119,6 +127,20 @@ func (t *Table) BlockSize(slot int32) int { return int(t.blockSize[slot]) }
 // NumBlocks returns the number of KV blocks that slot reports; 0 if unknown.
 func (t *Table) NumBlocks(slot int32) int { return int(t.numBlocks[slot]) }
 
+// Tally returns what was counted at slot.
+func (t *Table) Tally(slot int32) Tally { return t.tally[slot] }
+
+// Picked counts a pick of slot. fallback says that it had another reason than a score.
+func (t *Table) Picked(slot int32, fallback bool) {
+	t.tally[slot].Picks++
+	if fallback {
+		t.tally[slot].Fallbacks++
+	}
+}
+
+// CoolingDown reports whether slot gets no request at now because it failed.
+func (t *Table) CoolingDown(now uint64, slot int32) bool { return t.cooling(now, slot) }
+
 // Overflow returns the number of endpoints of the last snapshot that were ignored for the limit.
 func (t *Table) Overflow() int { return t.overflow }
 
@@ -128,7 +150,7 @@ func (t *Table) CoolDowns() uint64 { return t.coolDowns }
 // Bytes returns the bytes of memory that the table has allocated, without the map of ids.
 func (t *Table) Bytes() int {
 	const perSlot = 8*5 + 4 + 8 + 1 + 1 + // view
-		4 + 8 + 1 + 8 + 4 + 4 + 4 + 4 + 4 + 1 + 32 + 12 + 4*4
+		4 + 8 + 1 + 8 + 4 + 4 + 4 + 4 + 4 + 1 + 32 + 24 + 12 + 4*4
 	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring)
 }
 
@@ -154,6 +176,7 @@ func (t *Table) grow(n int) {
 	t.since = append(t.since, make([]int32, n)...)
 	t.draining = append(t.draining, make([]bool, n)...)
 	t.health = append(t.health, make([]health, n)...)
+	t.tally = append(t.tally, make([]Tally, n)...)
 	t.text = append(t.text, make([]text, n)...)
 	for s := old + n - 1; s >= old; s-- {
 		t.gen[s] = 1
@@ -173,7 +196,7 @@ func (t *Table) clearSlot(s int32) {
 	t.scraped[s], t.known[s], t.scrapedAt[s], t.seq[s] = 0, false, 0, 0
 	t.blockSize[s], t.numBlocks[s] = 0, 0
 	t.pending[s], t.since[s], t.draining[s] = 0, 0, false
-	t.health[s], t.text[s] = health{}, text{}
+	t.health[s], t.tally[s], t.text[s] = health{}, Tally{}, text{}
 }
 
 var _ source = snapshot.View{}

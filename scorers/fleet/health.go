@@ -20,6 +20,11 @@ type health struct {
 // Fail says that a request sent to slot at startedAt failed without an answer. Of several requests that were on their way
 // when an endpoint died, one counts.
 func (t *Table) Fail(now uint64, slot int32, startedAt uint64) {
+	t.tally[slot].Failures++
+	t.fail(now, slot, startedAt)
+}
+
+func (t *Table) fail(now uint64, slot int32, startedAt uint64) {
 	h := &t.health[slot]
 	if h.level > 0 && startedAt < h.failedAt {
 		return
@@ -37,6 +42,9 @@ func (t *Table) Fail(now uint64, slot int32, startedAt uint64) {
 
 // Answer says that slot answered a request sent at startedAt with this HTTP status.
 func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
+	if status >= 500 {
+		t.tally[slot].Failures++
+	}
 	h := &t.health[slot]
 	if h.level > 0 && startedAt < h.failedAt {
 		return // says nothing about the time since
@@ -44,7 +52,7 @@ func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
 	if status >= 500 {
 		h.errors++
 		if h.errors >= serverErrors || h.level > 0 {
-			t.Fail(now, slot, startedAt)
+			t.fail(now, slot, startedAt)
 		}
 		return
 	}

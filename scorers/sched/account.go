@@ -201,6 +201,9 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 		return
 	}
 	d.State |= answered
+	if code >= 500 {
+		s.stats.Failures++
+	}
 	if s.fleet.Valid(d.Cur, d.CurGen) {
 		s.fleet.Answer(now, d.Cur, d.StartedAt, code)
 	}
@@ -232,6 +235,9 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 	}
 	s.FirstByte(d)
 	s.fleet.End(d.Cur, d.CurGen)
+	if failed && d.State&answered == 0 {
+		s.stats.Failures++
+	}
 	if s.fleet.Valid(d.Cur, d.CurGen) && d.State&answered == 0 {
 		switch {
 		case failed:

@@ -12,6 +12,7 @@ import (
 	"github.com/zerohop/zerohop/scorers/prefixindex"
 	"github.com/zerohop/zerohop/scorers/universal"
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/report"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
@@ -183,6 +184,7 @@ type Stats struct {
 	Endpoints     int    // known endpoints
 	InFlight      int    // requests of this worker that were sent to known endpoints and are not finished
 	WaitingTokens int64  // their estimated uncached prompt tokens, of those whose first response byte is still to come
+	Failures      uint64 // attempts without an answer, or with one of 500 and above
 	CoolDowns     uint64 // endpoints that were cooled down
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
 	Clamped       uint64 // scores outside [0,1]
@@ -192,6 +194,40 @@ type Stats struct {
 	UniversalHits uint64 // requests whose leading blocks were discounted as universal
 	SnapshotAgeMs uint64 // time since the last Apply's receipt; 0 if there was none
 	Bytes         int    // bytes of long-lived state
+}
+
+// Failures returns the attempts that got no answer, or one of 500 and above.
+func (s *Scheduler) Failures() uint64 { return s.stats.Failures }
+
+// Picked counts the pick of d, whose endpoint was picked by its score unless it is a fallback, for AppendLoads.
+func (s *Scheduler) Picked(d *Decision, fallback bool) {
+	if s.fleet.Valid(d.Cur, d.CurGen) {
+		s.fleet.Picked(d.Cur, fallback)
+	}
+}
+
+// AppendLoads appends to dst what is to be reported of each endpoint that got a request, up to limit endpoints.
+func (s *Scheduler) AppendLoads(now uint64, dst []report.Endpoint, limit int) []report.Endpoint {
+	view := s.fleet.View()
+	for _, slot := range s.fleet.Live() {
+		tally := s.fleet.Tally(slot)
+		if tally == (fleet.Tally{}) && view.InFlight[slot] == 0 {
+			continue
+		}
+		if limit == 0 {
+			break
+		}
+		limit--
+		e := report.Endpoint{
+			ID: view.ID[slot], InFlight: uint32(max(view.InFlight[slot], 0)), InFlightTokens: uint64(max(view.InFlightTokens[slot], 0)),
+			Picks: tally.Picks, Fallbacks: tally.Fallbacks, Failures: tally.Failures,
+		}
+		if s.fleet.CoolingDown(now, slot) {
+			e.Flags |= report.CoolingDown
+		}
+		dst = append(dst, e)
+	}
+	return dst
 }
 
 // Stats returns the current figures.

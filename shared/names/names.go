@@ -32,6 +32,9 @@ const (
 	HeaderNode = "x-zerohop-node"
 	// HeaderModule says which plan versions the polling module reads: "plan MIN-MAX".
 	HeaderModule = "x-zerohop-module"
+	// HeaderPrefer carries "wait=SECONDS" (RFC 7240): how long the poller wants to wait for news, since a report travels
+	// only with the next poll.
+	HeaderPrefer = "prefer"
 )
 
 // Stripped lists the request headers that only the filter may set. They are removed from every request, wherever they
@@ -46,6 +49,8 @@ const (
 	KeySnapshotVersion = "zerohop.snapshot_version.v1"
 	// KeyLeader holds 16 bytes, little-endian: u64 VM epoch of the leader, u64 monotonic nanoseconds at which the lease ends.
 	KeyLeader = "zerohop.leader.v1"
+	// KeyProcess holds 8 bytes, little-endian: a random number that identifies this Envoy process in reports.
+	KeyProcess = "zerohop.process.v1"
 	// keyWorker is the prefix of the keys of KeyWorker.
 	keyWorker, keyWorkerVersion = "zerohop.worker.", ".v1"
 )

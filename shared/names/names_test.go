@@ -34,7 +34,7 @@ func TestStripped(t *testing.T) {
 }
 
 func TestSharedDataKeys(t *testing.T) {
-	for _, key := range []string{KeySnapshot, KeySnapshotVersion, KeyLeader, KeyWorker(0), KeyWorker(MaxWorkers - 1)} {
+	for _, key := range []string{KeySnapshot, KeySnapshotVersion, KeyLeader, KeyProcess, KeyWorker(0), KeyWorker(MaxWorkers - 1)} {
 		t.Run(key, func(t *testing.T) {
 			// Shared data has no delete: another format needs another key.
 			if !regexp.MustCompile(`^zerohop\.[a-z_]+(\.[0-9]+)?\.v[1-9][0-9]*$`).MatchString(key) {

@@ -67,10 +67,10 @@ func validRevision(s string) bool {
 
 // RevisionID returns the revision as a number; 0 if it is unknown.
 func (p *Plan) RevisionID() uint64 {
-	id, err := strconv.ParseUint(p.Revision, 16, 64)
-	if err != nil {
+	if !validRevision(p.Revision) {
 		return 0
 	}
+	id, _ := strconv.ParseUint(p.Revision, 16, 64)
 	return id
 }
 

@@ -25,6 +25,7 @@ const agentCluster = "zerohop_agent"
 func Plan(mode string, n int) *plan.Plan {
 	p := &plan.Plan{
 		Version:     plan.Version,
+		Revision:    "0123456789abcdef",
 		Destination: mode,
 		FailureMode: plan.FailClose,
 		Agent:       plan.Agent{Cluster: agentCluster, PollTimeoutMs: 25_000, StaleMs: 2000},

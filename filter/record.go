@@ -1,0 +1,119 @@
+package filter
+
+import (
+	"bytes"
+
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/report"
+)
+
+// Times of the report path, in nanoseconds.
+const (
+	recordEveryNs = 250e6  // least time between two records of a worker, and between two reports
+	heartbeatNs   = 1000e6 // a record is written this often even if nothing changed
+	recordLifeNs  = 3000e6 // a record that is older is that of a VM that is gone
+)
+
+// reporter is the report path of one VM. Each VM leases a number and writes under it what it did; the leader sends what all
+// wrote to the agent.
+type reporter struct {
+	number int      // leased worker number; -1 if none
+	keys   []string // shared-data keys by worker number, made on demand
+
+	wroteAt   uint64 // when the record was written; 0 if it never was
+	written   []byte // the record
+	scratch   []byte
+	loads     []report.Endpoint
+	fallbacks [reasons - 1]uint64
+
+	gather gatherer
+}
+
+// key returns the key of worker number i.
+func (r *reporter) key(i int) string {
+	for len(r.keys) <= i {
+		r.keys = append(r.keys, names.KeyWorker(len(r.keys)))
+	}
+	return r.keys[i]
+}
+
+// record writes this worker's record if it has changed or is due. The lease of the number is taken, or found to be lost, just
+// before.
+func (v *VM) record(now uint64) {
+	r := &v.worker
+	if v.plan.Agent.Cluster == "" || now-r.wroteAt < recordEveryNs && r.wroteAt != 0 {
+		return
+	}
+	if now-r.wroteAt < heartbeatNs && r.wroteAt != 0 {
+		v.encode(now, r.wroteAt)
+		if bytes.Equal(r.scratch, r.written) {
+			return
+		}
+	}
+	cas, ok := v.lease(now)
+	if !ok {
+		return
+	}
+	v.encode(now, now)
+	if !v.host.SetShared(r.key(r.number), r.scratch, cas) {
+		r.number = -1 // another VM was faster
+		return
+	}
+	r.wroteAt = now
+	r.written, r.scratch = r.scratch, r.written
+}
+
+// lease makes sure that this VM holds a worker number, and returns the token to write its record with. It takes the lowest
+// number whose record is not written any more.
+func (v *VM) lease(now uint64) (cas uint32, ok bool) {
+	r := &v.worker
+	if r.number >= 0 {
+		b, cas := v.host.Shared(r.key(r.number))
+		if epoch, _ := recordOwner(b); epoch == v.epoch {
+			return cas, true
+		}
+		r.number = -1 // lost while this VM stood still
+	}
+	for i := range names.MaxWorkers {
+		b, cas := v.host.Shared(r.key(i))
+		if cas == 0 {
+			r.number = i
+			return noToken, true
+		}
+		if epoch, at := recordOwner(b); epoch == 0 || now > at+recordLifeNs {
+			r.number = i
+			return cas, true
+		}
+	}
+	return 0, false
+}
+
+// recordOwner returns who wrote a record and when; zeros if it cannot be read.
+func recordOwner(b []byte) (epoch, at uint64) {
+	rec, err := report.OpenRecord(b)
+	if err != nil {
+		return 0, 0
+	}
+	var w report.Worker
+	rec.Worker(&w)
+	return w.Epoch, w.At
+}
+
+// encode writes the record into scratch, as of now and stamped at.
+func (v *VM) encode(now, at uint64) {
+	r := &v.worker
+	w := report.Worker{
+		Epoch: v.epoch, Revision: v.plan.RevisionID(), Snapshot: v.intake.version, At: at,
+		PlanMin: plan.MinVersion, PlanMax: plan.Version, Number: uint16(max(r.number, 0)),
+		Picks: uint64(v.stats.n[cPicks]), Retries: uint64(v.stats.n[cRetries]), Failures: v.sched.Failures(),
+	}
+	if v.intake.leading {
+		w.Flags |= report.Leading
+	}
+	r.loads = v.sched.AppendLoads(now, r.loads[:0], report.MaxEndpoints)
+	for i := range r.fallbacks {
+		r.fallbacks[i] = uint64(v.stats.fallback[i+1])
+	}
+	r.scratch, _ = report.AppendRecord(r.scratch[:0], &w, r.loads, r.fallbacks[:]) // no bound is exceeded, no id is 0
+}
