@@ -13,6 +13,11 @@ type key struct {
 
 func (e *Endpoint) key() key { return key{e.ID(), e.Address} }
 
+// equal says whether two endpoints are the same one and unchanged.
+func (e *Endpoint) equal(o *Endpoint) bool {
+	return e.Address == o.Address && e.Name == o.Name && e.Namespace == o.Namespace && e.Rank == o.Rank && maps.Equal(e.Labels, o.Labels)
+}
+
 // Diff says how to get from the list before to the list after. An endpoint is the same if ID and address are: an address that
 // changes under the same name removes one endpoint and adds another, because load, cache and open streams belong to the
 // server at the address. An endpoint whose labels or rank differ is changed, and stands there as it is after. The results
@@ -29,7 +34,7 @@ func Diff(before, after []Endpoint) (added, removed, changed []Endpoint) {
 		switch b := known[k]; {
 		case b == nil:
 			added = append(added, e)
-		case b.Rank != e.Rank || !maps.Equal(b.Labels, e.Labels):
+		case !b.equal(&e):
 			changed = append(changed, e)
 		}
 	}

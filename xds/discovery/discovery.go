@@ -7,22 +7,26 @@
 //
 //   - An update carries the whole list, never a difference. An endpoint that is absent from it is gone.
 //   - The first update, a list or an error, comes soon: within seconds even when nothing can be reached.
-//   - A list is sent when it or its warnings differ from those sent before, not at every look. Its order depends on nothing
-//     but its content.
+//   - A list is sent when it or its warnings differ from those sent before, or when it ends an error; not at every look. Its
+//     order depends on nothing but its content.
 //   - A list that cannot be trusted is not sent. The source says why in Err and the last list stays: an outage of whatever
 //     the list comes from must not take endpoints away. An empty list is a statement, to be sent only when it is certain.
 //   - Every endpoint passes [Endpoint.Validate]; no ID and no address stands in a list twice.
 //   - An endpoint's ID is the same in every update and does not depend on what else is in the list. An ID whose address
 //     changes is another endpoint: see [Diff].
-//   - Run calls update from its own goroutine only, one call after the other, gives the lists away, and returns soon
-//     after its context has ended, with nothing left running.
+//   - An update never changes once it is sent: senders and receivers share the lists and the maps in them.
+//   - Run calls update from one goroutine, one call after the other. It returns soon after its context has ended, not
+//     before, and leaves nothing running.
+//
+// [Merge] puts sources together, reports what is wrong with them to the log, and leaves out what breaks the rule on
+// validity.
 //
 // # Who can name an address
 //
 // The addresses decide where prompts go and what is scraped, so they come from the operator, or from a server which the
 // operator named: the file, the document, the resolver. Nothing that an endpoint sends (metrics page, redirect, response)
 // becomes an address. Whoever can write the file or answer for the resolver can send traffic to any unicast address,
-// loopback included, which is why answers of DNS are unsuitable where the resolver or the network to it is not trusted.
+// loopback included: DNS is no source where the resolver, or the network to it, is not trusted.
 package discovery
 
 import (
@@ -78,25 +82,32 @@ func validateIP(ip netip.Addr) error {
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// Update is what a source knows.
+// Update is what a source knows. It must not be changed by anybody.
 type Update struct {
-	Endpoints []Endpoint // the whole list; the receiver's own
-	Warnings  []string   // what was left out of the list, and why
+	Endpoints []Endpoint // the whole list
+	Warnings  []string   // what is not as it should be, such as what was left out of the list
 	Err       error      // if not nil, the source is unhealthy, the rest is empty, and the last list stays in force
 }
 
-// Source finds endpoints. The package comment says what it guarantees.
+// Source finds endpoints. The package comment says what it guarantees. A source may implement fmt.Stringer to say what it
+// is called in messages.
 type Source interface {
 	// Run calls update at once when the endpoints are first known and whenever they change, until ctx ends.
 	Run(ctx context.Context, update func(Update))
 }
 
-// Static returns a source whose list never changes.
+// Static returns a source whose list never changes. The list must not change either.
 func Static(endpoints []Endpoint) Source { return static(endpoints) }
 
 type static []Endpoint
 
+func (static) String() string { return "the static list" }
+
 func (s static) Run(ctx context.Context, update func(Update)) {
-	update(Update{Endpoints: append([]Endpoint{}, s...)})
+	list := []Endpoint(s)
+	if list == nil {
+		list = []Endpoint{}
+	}
+	update(Update{Endpoints: list})
 	<-ctx.Done()
 }

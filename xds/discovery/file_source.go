@@ -23,19 +23,22 @@ type file struct {
 	log    *slog.Logger
 }
 
+func (f *file) String() string { return "the endpoint file " + f.path }
+
 func (f *file) Run(ctx context.Context, update func(Update)) {
+	t := teller{update: update}
 	if f.follow {
-		watch.File(ctx, f.path, func(content []byte, err error) { update(f.read(content, err)) })
+		watch.File(ctx, f.path, func(content []byte, err error) { t.tell(f.read(content, err)) })
 		return
 	}
-	update(f.read(watch.Read(f.path)))
+	t.tell(f.read(watch.Read(f.path)))
 	<-ctx.Done()
 }
 
 // read turns the file's content, or why there is none, into an update.
 func (f *file) read(content []byte, err error) Update {
 	if err != nil {
-		return Update{Err: fmt.Errorf("endpoint file: %w", err)}
+		return Update{Err: fmt.Errorf("read endpoint file: %w", err)}
 	}
 	eps, err := ParseFile(content)
 	if err != nil {

@@ -89,7 +89,7 @@ func (w *watched) quiet() {
 	select {
 	case c := <-w.calls:
 		w.t.Fatalf("an unexpected call: %q, error %v", c.content, c.err)
-	case <-time.After(6 * settle):
+	case <-time.After(3 * settle):
 	}
 }
 
