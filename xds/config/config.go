@@ -1,18 +1,21 @@
 // Package config loads an EndpointPickerConfig, the configuration of llm-d's endpoint picker, with the EPP's defaults and
-// the EPP's strictness, and compiles it to the plan that the filter runs. It knows no plugin by itself: the caller passes
-// the Specs of the plugin types that exist. Every problem of a document is reported at once, with the path to the field.
-// A section that the filter does not act on is refused rather than ignored, unless ignoring it is what the EPP does.
+// the EPP's strictness, and beside it a ZerohopConfig with what zerohop needs more, and compiles both to the plan that the
+// filter runs. It knows no scheduling plugin by itself: the caller passes the Specs of the plugin types that exist. Every
+// problem is reported at once, with its line, the path to the field and what to write instead. A section that the filter
+// does not act on is refused rather than ignored, unless ignoring it is what the EPP does. It reads no file.
 package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
-// Config is a loaded document: defaults applied, references resolved.
+// Config is what the documents say: defaults applied, references resolved.
 type Config struct {
 	Plugins  []plan.Plugin  // declared ones in order, then those that defaulting added
 	Profiles []plan.Profile // at least one
@@ -22,8 +25,12 @@ type Config struct {
 	Zerohop   Zerohop        // the second document
 	Discovery *FileDiscovery // plugin that dataLayer.discovery refers to; nil if none
 
-	Warnings []string  // what was accepted without effect, each with its path
-	Defaults []Default // what the documents left open
+	Warnings []strictyaml.Problem // what was accepted but will surprise
+	Defaults []Default            // what the documents left open
+
+	places      []int   // of Plugins among all that are declared
+	discoveryAt int     // of Discovery
+	refs        [][]int // by profile and scorer: place among the profile's references; -1 in the implicit profile
 }
 
 // DefaultDocument stands in for an EndpointPickerConfig that is absent.
@@ -41,28 +48,67 @@ schedulingProfiles:
   - {pluginRef: prefix-cache-scorer, weight: 3}
 `
 
-// Load reads a YAML or JSON document. types are the plugin types that may be used. The error lists every problem, one a
-// line.
+// Load reads up to two documents in YAML, separated by lines of ---, or one in JSON: an EndpointPickerConfig, for which
+// DefaultDocument stands in, and a ZerohopConfig, in any order. types are the plugin types that may be used. The error is
+// a *strictyaml.Error with every problem.
 func Load(doc []byte, types []scorers.Spec) (*Config, error) {
-	l := loader{types: types}
-	root, err := strictyaml.Parse(doc, &l.problems)
+	l := loader{types: append(slices.Clone(types), fileDiscoverySpec)}
+	roots, err := strictyaml.ParseAll(doc, &l.problems)
 	if err != nil {
 		return nil, err
 	}
-	if !root.Exists() {
-		if root, err = strictyaml.Parse([]byte(DefaultDocument), &l.problems); err != nil {
-			return nil, fmt.Errorf("default document: %w", err)
+	picker, zerohop := l.documents(roots)
+	if !picker.Exists() && l.problems.Len() == 0 {
+		if picker, err = l.defaultDocument(); err != nil {
+			return nil, err
 		}
 	}
-	document(root)
-	checkEnvelope(root)
-	l.sections(root)
-	l.plugins(root.Field("plugins").List())
-	l.profiles(root.Field("schedulingProfiles"))
-	l.handler()
-	l.prefix()
+	if picker.Exists() {
+		l.picker(picker)
+	}
+	l.zerohop(zerohop)
+	if l.problems.Len() == 0 {
+		l.accepted(zerohop)
+	}
 	if err := l.problems.Err(); err != nil {
 		return nil, err
 	}
 	return l.config(), nil
+}
+
+// defaultDocument stands in for an EndpointPickerConfig that is absent.
+func (l *loader) defaultDocument() (strictyaml.Node, error) {
+	root, err := strictyaml.Parse([]byte(DefaultDocument), &l.problems)
+	if err != nil {
+		return strictyaml.Node{}, fmt.Errorf("default document: %w", err)
+	}
+	l.absent = true
+	l.defaulted(kind, "queue-scorer 2, kv-cache-utilization-scorer 2, prefix-cache-scorer 3", "there is none: the EPP's default schedule")
+	return root, nil
+}
+
+// picker reads an EndpointPickerConfig.
+func (l *loader) picker(root strictyaml.Node) {
+	document(root)
+	l.plugins(root.Field("plugins").List())
+	l.sections(root)
+	l.profiles(root.Field("schedulingProfiles"))
+	l.handler(root.Field("plugins"))
+	l.prefix()
+}
+
+// accepted compiles the result and lets the plan's own rules judge it.
+func (l *loader) accepted(zerohop strictyaml.Node) {
+	_, err := plan.Parse(plan.Append(nil, l.config().Plan(Settings{})))
+	if err == nil {
+		return
+	}
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		path, what, _ := strings.Cut(text, ": ")
+		if n := at(zerohop, path); strings.HasPrefix(path, "bounds.") && n.Exists() {
+			n.Problemf("%s", what)
+			continue
+		}
+		l.problems.Addf("plan", "%s", text)
+	}
 }

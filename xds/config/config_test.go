@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -64,7 +65,10 @@ type summary struct {
 }
 
 func summarise(c *Config) summary {
-	s := summary{Handler: c.Handler, Warnings: c.Warnings}
+	s := summary{Handler: c.Handler}
+	for _, w := range c.Warnings {
+		s.Warnings = append(s.Warnings, w.String())
+	}
 	var plugins, profiles []string
 	for _, p := range c.Plugins {
 		plugins = append(plugins, p.Name)
@@ -105,16 +109,20 @@ func TestLoad(t *testing.T) {
 		{"L6 queue-scorer ignores parameters", header + "plugins: [{type: queue-scorer, parameters: {x: 3}}]", summary{
 			Plugins:  "queue-scorer max-score-picker single-profile-handler",
 			Profiles: "default(|queue-scorer*1|max-score-picker)", Handler: two,
-			Warnings: []string{"plugins[0].parameters.x: has no effect; plugin type queue-scorer reads no such parameter"},
+			Warnings: []string{"line 3: plugins[0].parameters.x: has no effect; plugin type queue-scorer reads no such parameter"},
 		}},
-		{"L7 weight -1, and 0, 0.5 and none", header + `
-plugins: [{type: queue-scorer}, {name: b, type: queue-scorer}, {name: c, type: queue-scorer}, {name: d, type: queue-scorer}]
+		{"L7 weight -1, and 0, 0.5, none and 1e9", header + `
+plugins: [{type: queue-scorer}, {name: b, type: queue-scorer}, {name: c, type: queue-scorer}, {name: d, type: queue-scorer}, {name: e, type: queue-scorer}]
 schedulingProfiles:
 - name: p
-  plugins: [{pluginRef: queue-scorer, weight: -1}, {pluginRef: b, weight: 0}, {pluginRef: c, weight: 0.5}, {pluginRef: d}]
+  plugins: [{pluginRef: queue-scorer, weight: -1}, {pluginRef: b, weight: 0}, {pluginRef: c, weight: 0.5}, {pluginRef: d}, {pluginRef: e, weight: 1e9}]
 `, summary{
-			Plugins:  "queue-scorer b c d max-score-picker single-profile-handler",
-			Profiles: "p(|queue-scorer*-1 b*0 c*0.5 d*1|max-score-picker)", Handler: two,
+			Plugins:  "queue-scorer b c d e max-score-picker single-profile-handler",
+			Profiles: "p(|queue-scorer*-1 b*0 c*0.5 d*1 e*1e+09|max-score-picker)", Handler: two,
+			Warnings: []string{
+				"line 7: schedulingProfiles[0].plugins[0].weight: is negative: endpoints that queue-scorer rates worst are preferred",
+				"line 7: schedulingProfiles[0].plugins[4].weight: leaves nothing to scorers of usual weight; weights are used as they are and only their ratios count",
+			},
 		}},
 		{"L8 profile with empty plugin list", header + "schedulingProfiles: [{name: p, plugins: []}]", summary{
 			Plugins: "max-score-picker single-profile-handler", Profiles: "p(||max-score-picker)", Handler: two,
@@ -140,10 +148,10 @@ dataLayer: {injectDefaults: true}
 `, summary{
 			Plugins: "single-profile-handler random-picker", Profiles: "a(||random-picker)", Handler: two,
 			Warnings: []string{
-				"featureGates[1]: has no effect; there is no leader",
-				"flowControl: has no effect while the feature gate flowControl is off",
-				"schedulingProfiles[0].plugins[0].weight: has no effect; random-picker is not a scorer",
-				"schedulingProfiles[0].plugins[1].pluginRef: has no effect; single-profile-handler is neither filter nor scorer nor picker",
+				"line 4: featureGates[1]: has no effect; there is no leader",
+				"line 6: schedulingProfiles[0].plugins[0].weight: has no effect; random-picker is not a scorer",
+				"line 6: schedulingProfiles[0].plugins[1].pluginRef: has no effect; single-profile-handler is neither filter nor scorer nor picker",
+				"line 7: flowControl: has no effect while the feature gate flowControl is off",
 			},
 		}},
 		{"producer named by a scorer", header + `
@@ -180,73 +188,73 @@ plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: 
 
 func TestLoadErrors(t *testing.T) {
 	const types = "queue-scorer, kv-cache-utilization-scorer, prefix-cache-scorer, load-aware-scorer, some-filter, " +
-		"filter-and-scorer, max-score-picker, random-picker, single-profile-handler, header-profile-handler, approx-prefix-cache-producer"
+		"filter-and-scorer, max-score-picker, random-picker, single-profile-handler, header-profile-handler, approx-prefix-cache-producer, file-discovery"
 	const fields = "apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser"
 	tests := []struct{ name, doc, want string }{
 		{
 			"L3 unregistered type", header + "plugins: [{type: queue-depth-scorer}]",
-			`plugins[0].type: plugin type "queue-depth-scorer" is not registered; this version has ` + types,
+			`line 3: plugins[0].type: plugin type "queue-depth-scorer" is not registered; this version has ` + types,
 		},
-		{"L4 unknown field", header + "foo: 1", `foo: unknown field "foo"; known here: ` + fields},
+		{"L4 unknown field", header + "foo: 1", `line 3: foo: unknown field "foo"; known here: ` + fields},
 		{
 			"L5 unknown parameter", header + "plugins: [{type: load-aware-scorer, parameters: {thresold: 3}}]",
-			`plugins[0].parameters.thresold: unknown field "thresold"; plugin type "load-aware-scorer" has threshold`,
+			`line 3: plugins[0].parameters.thresold: unknown field "thresold"; did you mean "threshold"?`,
 		},
 		{
 			"refused by the type itself", header + "plugins: [{type: load-aware-scorer, parameters: {threshold: -1}}]",
-			`plugins[0].parameters: threshold: want 0 or more`,
+			`line 3: plugins[0].parameters: threshold: want 0 or more`,
 		},
 		{
 			"L9 undeclared reference", header + "schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}]}]",
-			`schedulingProfiles[0].plugins[0].pluginRef: references undefined plugin "queue-scorer"; declare it under plugins`,
+			`line 3: schedulingProfiles[0].plugins[0].pluginRef: references undefined plugin "queue-scorer"; declare it under plugins`,
 		},
 		{
 			"L10 two pickers, no profiles", header + "plugins: [{type: random-picker}, {type: max-score-picker}]",
-			`plugins[1]: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker`,
+			`line 3: plugins[1]: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker`,
 		},
 		{
 			"L11 feature gates", header + "featureGates: [foo, flowControl=maybe, flowControl]",
-			`featureGates[0]: feature gate "foo" is unknown or unregistered
-featureGates[1]: maybe is not a valid value for the feature gate flowControl; write true or false
-featureGates[2]: feature gate flowControl is not supported by this version; remove it`,
+			`line 3: featureGates[0]: feature gate "foo" is unknown or unregistered; known here: flowControl, haPopulateNonLeaderDatastore
+line 3: featureGates[1]: maybe is not a valid value for the feature gate flowControl; write true or false
+line 3: featureGates[2]: feature gate flowControl is not supported by this version; remove it`,
 		},
 		{
 			"L12 two profiles, no handler", header + "schedulingProfiles: [{name: a}, {name: b}]",
-			`plugins: no profile handler configured for 2 scheduling profiles; declare one`,
+			`line 1: plugins: no profile handler configured for 2 scheduling profiles; declare one`,
 		},
 		{
 			"L13 unknown producer", header + "plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: nope}}]",
-			`plugins[0].parameters.prefixMatchInfoProducerName: no default producer found for PrefixCacheMatchInfoDataKey/nope; ` +
+			`line 3: plugins[0].parameters.prefixMatchInfoProducerName: no default producer found for PrefixCacheMatchInfoDataKey/nope; ` +
 				`declare a plugin {type: approx-prefix-cache-producer, name: nope}`,
 		},
 		{
 			"several profiles, single-profile-handler", header + `
 plugins: [{type: single-profile-handler}]
 schedulingProfiles: [{name: a}, {name: a}, {plugins: []}]`,
-			`schedulingProfiles[1].name: duplicate profile name "a", already used by schedulingProfiles[0]
-schedulingProfiles[2].name: is missing
-plugins[0]: single-profile-handler cannot support multiple scheduling profiles; there are 3`,
+			`line 4: plugins[0]: single-profile-handler cannot support multiple scheduling profiles; there are 3
+line 5: schedulingProfiles[1].name: duplicate profile name "a", already used by schedulingProfiles[0]
+line 5: schedulingProfiles[2].name: is missing`,
 		},
 		{
 			"two handlers", header + "plugins: [{type: single-profile-handler}, {type: header-profile-handler}]",
-			`plugins[1]: is a second profile handler beside "single-profile-handler"; keep one`,
+			`line 3: plugins[1]: is a second profile handler beside "single-profile-handler"; keep one`,
 		},
 		{
 			"two pickers in a profile", header + `
 plugins: [{type: random-picker}, {type: max-score-picker}]
 schedulingProfiles: [{name: a, plugins: [{pluginRef: random-picker}, {pluginRef: max-score-picker}, {weight: 1}]}]`,
-			`schedulingProfiles[0].plugins[1].pluginRef: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker
-schedulingProfiles[0].plugins[2].pluginRef: is missing`,
+			`line 5: schedulingProfiles[0].plugins[1].pluginRef: failed to set "max-score-picker" as picker, already have a registered picker plugin "random-picker"; a profile has one picker
+line 5: schedulingProfiles[0].plugins[2].pluginRef: is missing`,
 		},
 		{
 			"duplicate and missing names", header + "plugins: [{type: queue-scorer}, {type: queue-scorer}, {name: x}, {name: x, type: random-picker}]",
-			`plugins[1].type: duplicate plugin name "queue-scorer", already used by plugins[0]; give one of them another name
-plugins[2].type: is missing
-plugins[3].name: duplicate plugin name "x", already used by plugins[2]; give one of them another name`,
+			`line 3: plugins[1].type: duplicate plugin name "queue-scorer", already used by plugins[0]; give one of them another name
+line 3: plugins[2].type: is missing
+line 3: plugins[3].name: duplicate plugin name "x", already used by plugins[2]; give one of them another name`,
 		},
 		{
 			"name of a default taken", header + "plugins: [{type: queue-scorer, name: max-score-picker}]",
-			`plugins[0]: has the name "max-score-picker", which the max-score-picker that is added by default needs; give it another name`,
+			`line 3: plugins[0]: has the name "max-score-picker", which the max-score-picker that is added by default needs; give it another name`,
 		},
 		{
 			"parameters", header + `
@@ -254,26 +262,26 @@ plugins:
 - {type: some-filter, parameters: {label: 1, strict: "yes", other: 1}}
 - {type: prefix-cache-scorer, parameters: {matchLengthWeight: 1.5}}
 - {type: random-picker, parameters: {a: 1}}`,
-			`plugins[0].parameters.label: must be a string, not the number 1; put it in quotes
-plugins[0].parameters.other: unknown field "other"; plugin type "some-filter" has label, strict
-plugins[0].parameters.strict: must be true or false, not the string "yes"
-plugins[1].parameters.matchLengthWeight: 1.5 is outside 0 to 1 (share of the length term)
-plugins[2].parameters.a: unknown field "a"; plugin type "random-picker" has no parameters`,
+			`line 5: plugins[0].parameters.label: must be a string, not the number 1; put it in quotes
+line 5: plugins[0].parameters.other: unknown field "other"; plugin type "some-filter" has label, strict
+line 5: plugins[0].parameters.strict: must be true or false, not the string "yes"
+line 6: plugins[1].parameters.matchLengthWeight: 1.5 is outside 0 to 1 (share of the length term)
+line 7: plugins[2].parameters.a: unknown field "a"; plugin type "random-picker" has no parameters`,
 		},
 		{
 			"prefix index", header + `
 plugins:
 - {type: approx-prefix-cache-producer, parameters: {autoTune: false, blockSizeTokens: 0, maxPrefixTokensToMatch: -1, lruCapacityPerServer: 0.5}}
 - {type: approx-prefix-cache-producer, name: other}`,
-			`plugins[1]: is a second approx-prefix-cache-producer; there is one prefix index, keep plugins[0]
-plugins[0].parameters.lruCapacityPerServer: 0.5 is not an integer of 32 bits
-plugins[0].parameters.blockSizeTokens: must be greater than 0 when autoTune is false
-plugins[0].parameters.maxPrefixTokensToMatch: must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch`,
+			`line 5: plugins[0].parameters.lruCapacityPerServer: 0.5 is not an integer of 32 bits
+line 5: plugins[0].parameters.blockSizeTokens: must be greater than 0 when autoTune is false
+line 5: plugins[0].parameters.maxPrefixTokensToMatch: must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch
+line 6: plugins[1]: is a second approx-prefix-cache-producer; there is one prefix index, keep plugins[0]`,
 		},
-		{"no envelope", "plugins: []", "apiVersion: is missing\nkind: is missing"},
-		{"wrong envelope", "apiVersion: v1\nkind: Foo", `apiVersion: "v1" is not known; write llm-d.ai/v1alpha1
-kind: no kind "Foo" is registered for version "v1"; write EndpointPickerConfig`},
-		{"no object", "hello", "document: must be an object, not the string \"hello\"\napiVersion: is missing\nkind: is missing"},
+		{"no envelope", "plugins: []", `line 1: apiVersion: is missing
+line 1: kind: is missing`},
+		{"wrong envelope", "apiVersion: v1\nkind: Foo", `line 2: kind: no kind "Foo" is registered for version "v1"; known here: EndpointPickerConfig, ZerohopConfig`},
+		{"no object", "hello", "line 1: document: must be an object with apiVersion and kind"},
 		{
 			"sections of later versions", header + `
 dataLayer: {injectDefaults: false, sources: [{pluginRef: a, extractors: [{pluginRef: b}]}], crossReplicaSyncInterval: soon}
@@ -281,18 +289,18 @@ flowControl: {saturationDetector: {pluginRef: a}, maxBytes: 1 GB, priorityBands:
 requestHandler: {parsers: [{pluginRef: openai-parser, x: 1}]}
 saturationDetector: {pluginRef: b}
 parser: {pluginRef: c}`,
-			`dataLayer.crossReplicaSyncInterval: "soon" is not a duration; write for example 200ms
-flowControl.maxBytes: "1 GB" is not a quantity; write for example 1Gi or 1024
-flowControl.priorityBands[0].weight: unknown field "weight"; known here: priority, maxBytes, maxRequests, fairnessPolicyRef, orderingPolicyRef
-flowControl.priorityBands[1]: is empty
-requestHandler.parsers[0].x: unknown field "x"; known here: pluginRef
-dataLayer.crossReplicaSyncInterval: is not supported by this version; remove it
-dataLayer.injectDefaults: false is not supported by this version; remove it
-dataLayer.sources: is not supported by this version; remove it
-flowControl.saturationDetector: is not supported by this version; remove it
-saturationDetector: is not supported by this version; remove it
-requestHandler: is not supported by this version; remove it
-parser: is not supported by this version; remove it`,
+			`line 4: dataLayer.crossReplicaSyncInterval: "soon" is not a duration; write for example 200ms
+line 4: dataLayer.crossReplicaSyncInterval: is not supported by this version; remove it
+line 4: dataLayer.injectDefaults: false is not supported by this version; remove it
+line 4: dataLayer.sources: is not supported by this version; remove it
+line 5: flowControl.maxBytes: "1 GB" is not a quantity; write for example 1Gi or 1024
+line 5: flowControl.priorityBands[0].weight: unknown field "weight"; known here: priority, maxBytes, maxRequests, fairnessPolicyRef, orderingPolicyRef
+line 5: flowControl.priorityBands[1]: is empty
+line 5: flowControl.saturationDetector: is not supported by this version; remove it
+line 6: requestHandler.parsers[0].x: unknown field "x"; known here: pluginRef
+line 6: requestHandler: is not supported by this version; remove it
+line 7: saturationDetector: is not supported by this version; remove it
+line 8: parser: is not supported by this version; remove it`,
 		},
 		{"syntax", "a: [", "line 1: did not find expected node content"},
 	}
@@ -328,17 +336,24 @@ func TestLoadPrefix(t *testing.T) {
 		},
 		{
 			name: "deprecated blockSize", params: "blockSize: 256", want: with(func(p *plan.Prefix) { p.BlockSizeTokens = 256 }),
-			warnings: []string{"plugins[0].parameters.blockSize: is deprecated; write blockSizeTokens"},
+			warnings: []string{"line 3: plugins[0].parameters.blockSize: is deprecated; write blockSizeTokens"},
 		},
 		{
 			name: "blockSize beside blockSizeTokens", params: "blockSize: 256, blockSizeTokens: 32",
 			want:     with(func(p *plan.Prefix) { p.BlockSizeTokens = 32 }),
-			warnings: []string{"plugins[0].parameters.blockSize: has no effect beside blockSizeTokens"},
+			warnings: []string{"line 3: plugins[0].parameters.blockSize: has no effect beside blockSizeTokens"},
 		},
 		{name: "blockSize 0", params: "blockSize: 0", want: defaults},
 		{name: "no limit", params: "maxPrefixTokensToMatch: 0, maxPrefixBlocksToMatch: 0", want: with(func(p *plan.Prefix) {
 			p.MaxPrefixTokens, p.MaxPrefixBlocks = 0, unlimitedPrefixBlocks
 		})},
+		{
+			name: "negative numbers", params: "maxPrefixBlocksToMatch: -1, lruCapacityPerServer: -7", want: with(func(p *plan.Prefix) { p.MaxPrefixBlocks = 0 }),
+			warnings: []string{
+				"line 3: plugins[0].parameters.maxPrefixBlocksToMatch: is negative, which counts as 0: no limit",
+				"line 3: plugins[0].parameters.lruCapacityPerServer: is negative, which counts as the default, 31250",
+			},
+		},
 		{name: "zeros mean defaults", params: "blockSizeTokens: 0, lruCapacityPerServer: 0", want: defaults},
 	}
 	for _, tt := range tests {
@@ -350,7 +365,11 @@ func TestLoadPrefix(t *testing.T) {
 			if d := cmp.Diff(tt.want, c.Prefix); d != "" {
 				t.Error(d)
 			}
-			if d := cmp.Diff(tt.warnings, c.Warnings); d != "" {
+			var warnings []string
+			for _, w := range c.Warnings {
+				warnings = append(warnings, w.String())
+			}
+			if d := cmp.Diff(tt.warnings, warnings); d != "" {
 				t.Error(d)
 			}
 		})
@@ -411,19 +430,60 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// FuzzLoad checks that whatever loads is a plan that the filter accepts.
+func TestRevision(t *testing.T) {
+	c, err := Load(nil, testTypes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, again, other := c.Plan(Settings{}), c.Plan(Settings{}), c.Plan(Settings{AgentCluster: "x"})
+	if len(first.Revision) != 16 || first.RevisionID() == 0 {
+		t.Errorf("revision %q", first.Revision)
+	}
+	if first.Revision != again.Revision {
+		t.Error("the same plan has two revisions")
+	}
+	if first.Revision == other.Revision {
+		t.Error("two plans have one revision")
+	}
+}
+
+// FuzzLoad checks that whatever loads is a plan that the filter accepts, and that what YAML prints is the same again.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(DefaultDocument))
 	f.Add([]byte(header + "plugins: [{type: some-filter, parameters: {label: \"\\u0001\"}}]\nschedulingProfiles: [{name: a, plugins: [{pluginRef: some-filter}]}]"))
 	f.Add([]byte(`{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[{"type":"approx-prefix-cache-producer","parameters":{"blockSize":1e99}}]}`))
+	f.Add([]byte(wholeDocument + "---\n" + DefaultDocument))
+	f.Add([]byte(header + "plugins: [{type: filter-and-scorer}, {type: some-filter}, {type: file-discovery, parameters: {path: \"\\xe9\"}}]\n" +
+		"dataLayer: {discovery: {pluginRef: file-discovery}}\n---\n" + zheader + "envoy: {agentCluster: \"yes\"}"))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		c, err := Load(doc, testTypes)
 		if err != nil {
 			return
 		}
-		encoded := plan.Append(nil, c.Plan(Settings{}))
+		encoded := plan.Append(nil, c.Plan(Settings{AgentCluster: "agent"}))
 		if _, err := plan.Parse(encoded); err != nil {
 			t.Errorf("the filter refuses the plan: %v\n%s", err, encoded)
 		}
+		sameAgain(t, c)
 	})
+}
+
+// sameAgain checks that c.YAML loads to the same as c.
+func sameAgain(t *testing.T, c *Config) {
+	t.Helper()
+	text := c.YAML()
+	again, err := Load(text, testTypes)
+	if err != nil {
+		t.Fatalf("what YAML printed does not load: %v\n%s", err, text)
+	}
+	want, got := plan.Append(nil, c.Plan(Settings{})), plan.Append(nil, again.Plan(Settings{}))
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("another plan: %s\n%s", d, text)
+	}
+	if d := cmp.Diff(c.Zerohop, again.Zerohop, compareAddresses, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("other settings: %s\n%s", d, text)
+	}
+	if d := cmp.Diff(c.Discovery, again.Discovery); d != "" {
+		t.Errorf("another discovery: %s\n%s", d, text)
+	}
 }

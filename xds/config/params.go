@@ -1,13 +1,14 @@
 package config
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
-
-// defaults returns every declared parameter of spec with its default.
-func defaults(spec *scorers.Spec) plan.Params { return spec.Defaults() }
 
 // checkedParams reads a plugin's parameters and lets the type itself judge them together.
 func (l *loader) checkedParams(n strictyaml.Node, spec *scorers.Spec) plan.Params {
@@ -23,7 +24,12 @@ func (l *loader) checkedParams(n strictyaml.Node, spec *scorers.Spec) plan.Param
 
 // params reads a plugin's parameters: every declared one in the order of its declaration, with defaults applied.
 func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) plan.Params {
-	out := defaults(spec)
+	out := spec.Defaults()
+	for i := range out {
+		if !n.Field(out[i].Name).Exists() && !supplied(n, spec, out[i].Name) {
+			l.defaultParam(n.Path(), spec, i, out[i])
+		}
+	}
 	if !n.Exists() {
 		return out
 	}
@@ -39,9 +45,9 @@ func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) plan.Params {
 		case special(spec.Type, k):
 			// Read by prefix or producerRef, which know what it stands for.
 		case spec.LooseParams:
-			l.warnf(v, "has no effect; plugin type "+spec.Type+" reads no such parameter")
+			l.warnf(v, "has no effect; plugin type %s reads no such parameter", spec.Type)
 		default:
-			v.Problemf("unknown field %q; plugin type %q has %s", k, spec.Type, paramNames(spec))
+			v.Problemf("unknown field %q; %s", k, suggestParam(k, spec))
 		}
 	}
 	l.producerRef(n, spec)
@@ -79,16 +85,35 @@ func declared(spec *scorers.Spec, name string) int {
 	return -1
 }
 
-func paramNames(spec *scorers.Spec) string {
-	if len(spec.Params) == 0 {
-		return "no parameters"
+// suggestParam says what to write instead of an unknown parameter.
+func suggestParam(word string, spec *scorers.Spec) string {
+	names := make([]string, len(spec.Params))
+	for i := range spec.Params {
+		names[i] = spec.Params[i].Name
 	}
-	s := ""
-	for i, p := range spec.Params {
-		if i > 0 {
-			s += ", "
-		}
-		s += p.Name
+	if near := strictyaml.Nearest(word, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return s
+	if len(names) == 0 {
+		return fmt.Sprintf("plugin type %q has no parameters", spec.Type)
+	}
+	return fmt.Sprintf("plugin type %q has %s", spec.Type, strings.Join(names, ", "))
 }
+
+// defaultParam notes that parameter i of a type was left open.
+func (l *loader) defaultParam(path string, spec *scorers.Spec, i int, p plan.Param) {
+	l.defaulted(path+"."+p.Name, paramText(p), "default of "+spec.Type+": "+spec.Params[i].Doc)
+}
+
+// paramText writes a parameter's value as YAML.
+func paramText(p plan.Param) string {
+	switch p.Kind {
+	case plan.Bool:
+		return strconv.FormatBool(p.Num != 0)
+	case plan.String:
+		return scalar(p.Str)
+	}
+	return numberText(p.Num)
+}
+
+func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

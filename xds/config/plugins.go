@@ -1,6 +1,9 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -12,28 +15,45 @@ import (
 type loader struct {
 	types        []scorers.Spec
 	problems     strictyaml.Problems
-	warnings     []string
+	warnings     []strictyaml.Problem
+	defaults     []Default
+	absent       bool // the EndpointPickerConfig is the default one
 	instances    []instance
 	producerRefs []strictyaml.Node // parameters that name the producer of the prefix index
 	profileList  []plan.Profile
+	refs         [][]int // see Config
 	handlerName  string
 	prefixPlan   plan.Prefix
+	discovery    *FileDiscovery
+	discoveryAt  int
+	zerohopPlan  Zerohop
 }
 
 // instance is one plugin, declared or added by defaulting.
 type instance struct {
-	path   string        // where it is declared; the type's name if it was added
-	name   string        // unique
-	spec   *scorers.Spec // nil if the type is not registered
+	node   strictyaml.Node // where it is declared; does not exist if it was added
+	name   string          // unique
+	spec   *scorers.Spec   // nil if the type is not registered
 	params plan.Params
 }
 
 // is says whether the instance plays any of the roles in k.
 func (i *instance) is(k scorers.Kind) bool { return i.spec != nil && i.spec.Kinds&k != 0 }
 
-// warnf notes something that has no effect.
-func (l *loader) warnf(n strictyaml.Node, what string) {
-	l.warnings = append(l.warnings, n.Path()+": "+what)
+// warnf notes something that is accepted but will surprise.
+func (l *loader) warnf(n strictyaml.Node, format string, args ...any) {
+	l.warnings = append(l.warnings, strictyaml.Problem{Line: n.Line(), Path: n.Path(), Text: fmt.Sprintf(format, args...)})
+}
+
+// defaulted notes a value that the documents left open.
+func (l *loader) defaulted(path, value, why string) {
+	l.defaults = append(l.defaults, Default{Path: path, Value: value, Why: why})
+}
+
+// warned returns the warnings in the order of lines.
+func (l *loader) warned() []strictyaml.Problem {
+	slices.SortStableFunc(l.warnings, func(a, b strictyaml.Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return l.warnings
 }
 
 // plugins reads the declared plugins.
@@ -45,12 +65,15 @@ func (l *loader) plugins(nodes []strictyaml.Node) {
 			name, nameNode = typ, n.Field("type")
 		}
 		if first := l.find(name); first != nil && name != "" {
-			nameNode.Problemf("duplicate plugin name %q, already used by %s; give one of them another name", name, first.path)
+			nameNode.Problemf("duplicate plugin name %q, already used by %s; give one of them another name", name, first.node.Path())
 			continue
 		}
-		in := instance{path: n.Path(), name: name, spec: l.lookup(typ)}
+		if !n.Field("name").Exists() && typ != "" && !l.absent {
+			l.defaulted(n.Path()+".name", scalar(typ), "a plugin without name has its type's")
+		}
+		in := instance{node: n, name: name, spec: l.lookup(typ)}
 		if in.spec == nil && typ != "" {
-			n.Field("type").Problemf("plugin type %q is not registered; this version has %s", typ, l.typeNames())
+			n.Field("type").Problemf("plugin type %q is not registered; %s", typ, l.suggestType(typ))
 		}
 		if in.spec != nil {
 			in.params = l.checkedParams(n.Field("parameters"), in.spec)
@@ -60,9 +83,9 @@ func (l *loader) plugins(nodes []strictyaml.Node) {
 }
 
 // add appends an instance of a type that defaulting needs, and returns its name, which is the type's.
-func (l *loader) add(typ string) string {
+func (l *loader) add(typ, why string) string {
 	if in := l.find(typ); in != nil {
-		l.problems.Addf(in.path, "has the name %q, which the %s that is added by default needs; give it another name", typ, typ)
+		in.node.Problemf("has the name %q, which the %s that is added by default needs; give it another name", typ, typ)
 		return typ
 	}
 	spec := l.lookup(typ)
@@ -70,7 +93,13 @@ func (l *loader) add(typ string) string {
 		l.problems.Addf("plugins", "plugin type %q is needed but not registered", typ)
 		return typ
 	}
-	l.instances = append(l.instances, instance{path: typ, name: typ, spec: spec, params: defaults(spec)})
+	path := fmt.Sprintf("plugins[%d]", len(l.instances))
+	l.defaulted(path, typ, why)
+	in := instance{name: typ, spec: spec, params: spec.Defaults()}
+	for i := range in.params {
+		l.defaultParam(path+".parameters", spec, i, in.params[i])
+	}
+	l.instances = append(l.instances, in)
 	return typ
 }
 
@@ -94,10 +123,26 @@ func (l *loader) lookup(typ string) *scorers.Spec {
 	return nil
 }
 
-func (l *loader) typeNames() string {
+// suggestType says what to write instead of an unknown type.
+func (l *loader) suggestType(typ string) string {
 	names := make([]string, len(l.types))
 	for i := range l.types {
 		names[i] = l.types[i].Type
 	}
-	return strings.Join(names, ", ")
+	if near := strictyaml.Nearest(typ, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "this version has " + strings.Join(names, ", ")
+}
+
+// suggestName says what to write instead of the name of a plugin that is not declared.
+func (l *loader) suggestName(name string) string {
+	names := make([]string, len(l.instances))
+	for i := range l.instances {
+		names[i] = l.instances[i].name
+	}
+	if near := strictyaml.Nearest(name, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "declare it under plugins"
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -39,6 +40,11 @@ func (l *loader) producerRef(n strictyaml.Node, spec *scorers.Spec) {
 	}
 }
 
+// supplied says whether another parameter gives the value of the one called name.
+func supplied(n strictyaml.Node, spec *scorers.Spec, name string) bool {
+	return spec.Type == producerType && name == "blockSizeTokens" && n.Field(paramBlockSize).Exists()
+}
+
 // deprecatedBlockSize copies blockSize to blockSizeTokens if that has its default, as the EPP does.
 func (l *loader) deprecatedBlockSize(n strictyaml.Node, spec *scorers.Spec, params plan.Params) {
 	old := n.Field(paramBlockSize)
@@ -67,7 +73,7 @@ func (l *loader) prefix() {
 			continue
 		}
 		if producer != nil {
-			l.problems.Addf(in.path, "is a second %s; there is one prefix index, keep %s", producerType, producer.path)
+			in.node.Problemf("is a second %s; there is one prefix index, keep %s", producerType, producer.node.Path())
 			continue
 		}
 		producer = in
@@ -80,21 +86,26 @@ func (l *loader) prefix() {
 				name, producerType, name)
 		}
 	}
-	path, params := producerType, plan.Params(nil)
 	if producer != nil {
-		path, params = producer.path+".parameters", producer.params
-	} else if spec := l.lookup(producerType); spec != nil {
-		params = defaults(spec)
+		l.prefixPlan = l.prefixOf(producer.node.Field("parameters"), producer.params)
+		return
 	}
-	l.prefixPlan = l.prefixOf(path, params)
+	var params plan.Params
+	if spec := l.lookup(producerType); spec != nil {
+		params = spec.Defaults()
+	}
+	l.prefixPlan = l.prefixOf(strictyaml.Node{}, params)
+	p := &l.prefixPlan
+	l.defaulted(producerType, fmt.Sprintf("autoTune %t, blockSizeTokens %d, maxPrefixTokensToMatch %d, lruCapacityPerServer %d",
+		p.AutoTune, p.BlockSizeTokens, p.MaxPrefixTokens, p.LRUCapacityPerServer), "none is declared: the prefix index has its defaults, as in the EPP")
 }
 
 // prefixOf turns the producer's parameters into the plan's.
-func (l *loader) prefixOf(path string, params plan.Params) plan.Prefix {
+func (l *loader) prefixOf(n strictyaml.Node, params plan.Params) plan.Prefix {
 	whole := func(name string, def int) int {
 		f := params.Float(name, float64(def))
 		if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
-			l.problems.Addf(path+"."+name, "%v is not an integer of 32 bits", f)
+			n.Field(name).Problemf("%v is not an integer of 32 bits", f)
 			return def
 		}
 		return int(f)
@@ -108,18 +119,30 @@ func (l *loader) prefixOf(path string, params plan.Params) plan.Prefix {
 	}
 	if p.BlockSizeTokens <= 0 {
 		if !p.AutoTune {
-			l.problems.Addf(path+".blockSizeTokens", "must be greater than 0 when autoTune is false")
+			n.Field("blockSizeTokens").Problemf("must be greater than 0 when autoTune is false")
 		}
 		p.BlockSizeTokens = defaultBlockSizeTokens
 	}
 	if p.MaxPrefixTokens < 0 {
-		l.problems.Addf(path+".maxPrefixTokensToMatch", "must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch")
+		n.Field("maxPrefixTokensToMatch").Problemf("must not be negative; 0 leaves the limit to maxPrefixBlocksToMatch")
 	}
-	if p.MaxPrefixTokens == 0 && p.MaxPrefixBlocks <= 0 {
+	l.negative(n, &p)
+	return p
+}
+
+// negative replaces numbers below 1 by what the EPP takes them for.
+func (l *loader) negative(n strictyaml.Node, p *plan.Prefix) {
+	if p.MaxPrefixBlocks < 0 {
+		l.warnf(n.Field("maxPrefixBlocksToMatch"), "is negative, which counts as 0: no limit")
+		p.MaxPrefixBlocks = 0
+	}
+	if p.MaxPrefixTokens == 0 && p.MaxPrefixBlocks == 0 {
 		p.MaxPrefixBlocks = unlimitedPrefixBlocks
+	}
+	if p.LRUCapacityPerServer < 0 {
+		l.warnf(n.Field("lruCapacityPerServer"), "is negative, which counts as the default, %d", defaultLRUCapacity)
 	}
 	if p.LRUCapacityPerServer <= 0 {
 		p.LRUCapacityPerServer = defaultLRUCapacity
 	}
-	return p
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
@@ -19,7 +21,9 @@ const roles = scorers.KindFilter | scorers.KindScorer | scorers.KindPicker
 func (l *loader) profiles(n strictyaml.Node) {
 	nodes := n.List()
 	if len(nodes) == 0 {
-		l.profileList = []plan.Profile{l.implicitProfile()}
+		p, refs := l.implicitProfile()
+		l.profileList, l.refs = []plan.Profile{p}, [][]int{refs}
+		l.defaulted("schedulingProfiles", "default", "none is declared: one profile with every declared plugin, scorers with weight 1")
 	}
 	seen := map[string]string{}
 	for _, pn := range nodes {
@@ -28,19 +32,24 @@ func (l *loader) profiles(n strictyaml.Node) {
 			pn.Field("name").Problemf("duplicate profile name %q, already used by %s", name, first)
 		}
 		seen[name] = pn.Path()
-		l.profileList = append(l.profileList, l.profile(name, pn.Field("plugins").List()))
+		p, refs := l.profile(name, pn.Field("plugins").List())
+		l.profileList, l.refs = append(l.profileList, p), append(l.refs, refs)
 	}
 	for i := range l.profileList {
-		if p := &l.profileList[i]; p.Picker == "" {
-			p.Picker = l.picker()
+		p := &l.profileList[i]
+		if p.Picker != "" {
+			continue
 		}
+		p.Picker = l.firstPicker()
+		l.defaulted(fmt.Sprintf("schedulingProfiles[%d].picker", i), scalar(p.Picker),
+			"the profile names no picker: the first that is declared, else "+defaultPicker)
 	}
 }
 
-// profile reads one profile's references.
-func (l *loader) profile(name string, refs []strictyaml.Node) plan.Profile {
-	p := plan.Profile{Name: name}
-	for _, r := range refs {
+// profile reads one profile's references. It returns the place of each scorer among them too.
+func (l *loader) profile(name string, refs []strictyaml.Node) (p plan.Profile, places []int) {
+	p.Name = name
+	for i, r := range refs {
 		ref := r.Field("pluginRef")
 		target := ref.Required()
 		if target == "" {
@@ -48,36 +57,61 @@ func (l *loader) profile(name string, refs []strictyaml.Node) plan.Profile {
 		}
 		in := l.find(target)
 		if in == nil {
-			ref.Problemf("references undefined plugin %q; declare it under plugins", target)
+			ref.Problemf("references undefined plugin %q; %s", target, l.suggestName(target))
 			continue
 		}
-		weight := 1.0
-		if w := r.Field("weight"); w.Exists() {
-			weight = w.Number()
-			if in.spec != nil && !in.is(scorers.KindScorer) {
-				l.warnf(w, "has no effect; "+target+" is not a scorer")
-			}
-		}
 		if in.spec != nil && !in.is(roles) {
-			l.warnf(ref, "has no effect; "+target+" is neither filter nor scorer nor picker")
+			l.warnf(ref, "has no effect; %s is neither filter nor scorer nor picker", target)
 		}
-		l.place(&p, in, weight, ref.Path())
+		l.place(&p, in, l.weight(r, in), ref)
+		if in.is(scorers.KindScorer) {
+			places = append(places, i)
+		}
 	}
-	return p
+	return p, places
+}
+
+// maxWeight is the largest weight that is not commented on. Scores are 0 to 1, and so only ratios count.
+const maxWeight = 1e6
+
+// weight reads the weight of a reference to in. The EPP accepts every number.
+func (l *loader) weight(ref strictyaml.Node, in *instance) float64 {
+	n := ref.Field("weight")
+	if !n.Exists() {
+		if in.is(scorers.KindScorer) {
+			l.defaulted(n.Path(), "1", "the EPP's default for a scorer")
+		}
+		return 1
+	}
+	w := n.Number()
+	switch {
+	case l.absent:
+		l.defaulted(n.Path(), numberText(w), "the EPP's default for "+in.name)
+	case in.spec != nil && !in.is(scorers.KindScorer):
+		l.warnf(n, "has no effect; %s is not a scorer", in.name)
+	case w < 0:
+		l.warnf(n, "is negative: endpoints that %s rates worst are preferred", in.name)
+	case w > maxWeight:
+		l.warnf(n, "leaves nothing to scorers of usual weight; weights are used as they are and only their ratios count")
+	}
+	return w
 }
 
 // implicitProfile holds every declared filter, scorer and picker, in the order of their declaration.
-func (l *loader) implicitProfile() plan.Profile {
-	p := plan.Profile{Name: "default"}
+func (l *loader) implicitProfile() (p plan.Profile, places []int) {
+	p.Name = "default"
 	for i := range l.instances {
 		in := &l.instances[i]
-		l.place(&p, in, 1, in.path)
+		l.place(&p, in, 1, in.node)
+		if in.is(scorers.KindScorer) {
+			places = append(places, -1)
+		}
 	}
-	return p
+	return p, places
 }
 
 // place adds a plugin to a profile in each of its roles.
-func (l *loader) place(p *plan.Profile, in *instance, weight float64, path string) {
+func (l *loader) place(p *plan.Profile, in *instance, weight float64, n strictyaml.Node) {
 	if in.is(scorers.KindFilter) {
 		p.Filters = append(p.Filters, in.name)
 	}
@@ -88,54 +122,61 @@ func (l *loader) place(p *plan.Profile, in *instance, weight float64, path strin
 		return
 	}
 	if p.Picker != "" {
-		l.problems.Addf(path, "failed to set %q as picker, already have a registered picker plugin %q; a profile has one picker",
+		n.Problemf("failed to set %q as picker, already have a registered picker plugin %q; a profile has one picker",
 			in.name, p.Picker)
 		return
 	}
 	p.Picker = in.name
 }
 
-// picker returns the first declared picker, or adds one.
-func (l *loader) picker() string {
+// firstPicker returns the first declared picker, or adds one.
+func (l *loader) firstPicker() string {
 	for i := range l.instances {
 		if l.instances[i].is(scorers.KindPicker) {
 			return l.instances[i].name
 		}
 	}
-	return l.add(defaultPicker)
+	return l.add(defaultPicker, "added: no picker is declared")
 }
 
-// handler finds the profile handler, or adds one for a single profile.
-func (l *loader) handler() {
+// handler finds the profile handler, or adds one for a single profile. n is the list of plugins.
+func (l *loader) handler(n strictyaml.Node) {
 	for i := range l.instances {
 		in := &l.instances[i]
 		if !in.is(scorers.KindProfileHandler) {
 			continue
 		}
 		if l.handlerName != "" {
-			l.problems.Addf(in.path, "is a second profile handler beside %q; keep one", l.handlerName)
+			in.node.Problemf("is a second profile handler beside %q; keep one", l.handlerName)
 			continue
 		}
 		l.handlerName = in.name
 		if in.spec.Type == defaultHandler && len(l.profileList) > 1 {
-			l.problems.Addf(in.path, "%s cannot support multiple scheduling profiles; there are %d", defaultHandler, len(l.profileList))
+			in.node.Problemf("%s cannot support multiple scheduling profiles; there are %d", defaultHandler, len(l.profileList))
 		}
 	}
 	if l.handlerName != "" {
 		return
 	}
 	if len(l.profileList) > 1 {
-		l.problems.Addf("plugins", "no profile handler configured for %d scheduling profiles; declare one", len(l.profileList))
+		n.Problemf("no profile handler configured for %d scheduling profiles; declare one", len(l.profileList))
 		return
 	}
-	l.handlerName = l.add(defaultHandler)
+	l.handlerName = l.add(defaultHandler, "added: no profile handler is declared, and there is one profile")
 }
 
 // config returns the finished result.
 func (l *loader) config() *Config {
-	c := &Config{Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Warnings: l.warnings, Zerohop: DefaultZerohop()}
+	c := &Config{
+		Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Zerohop: l.zerohopPlan,
+		Discovery: l.discovery, discoveryAt: l.discoveryAt, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
+	}
 	for i := range l.instances {
 		in := &l.instances[i]
+		if in.spec.Type == fileDiscoveryType {
+			continue // the agent's, not the filter's
+		}
+		c.places = append(c.places, i)
 		c.Plugins = append(c.Plugins, plan.Plugin{Name: in.name, Type: in.spec.Type, Parameters: in.params})
 	}
 	return c

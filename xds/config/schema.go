@@ -2,7 +2,6 @@ package config
 
 import (
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/zerohop/zerohop/xds/strictyaml"
@@ -139,14 +138,3 @@ const (
 	apiVersionLegacy = "inference.networking.x-k8s.io/v1alpha1"
 	kind             = "EndpointPickerConfig"
 )
-
-// checkEnvelope checks that the document is what it says it is.
-func checkEnvelope(root strictyaml.Node) {
-	v := root.Field("apiVersion").Required()
-	if known := []string{"", apiVersion, apiVersionLegacy}; !slices.Contains(known, v) {
-		root.Field("apiVersion").Problemf("%q is not known; write %s", v, apiVersion)
-	}
-	if k := root.Field("kind").Required(); k != "" && k != kind {
-		root.Field("kind").Problemf("no kind %q is registered for version %q; write %s", k, v, kind)
-	}
-}

@@ -20,6 +20,7 @@ const notSupported = "is not supported by this version; remove it"
 func (l *loader) sections(root strictyaml.Node) {
 	l.featureGates(root.Field("featureGates").List())
 	l.dataLayer(root.Field("dataLayer"))
+	l.fileDiscovery(root.Field("dataLayer").Field("discovery"))
 	if fc := root.Field("flowControl"); fc.Exists() {
 		if sd := fc.Field("saturationDetector"); sd.Exists() {
 			sd.Problemf(notSupported)
@@ -54,12 +55,12 @@ func (l *loader) featureGates(nodes []strictyaml.Node) {
 		case name == gateNonLeader:
 			l.warnf(n, "has no effect; there is no leader")
 		default:
-			n.Problemf("feature gate %q is unknown or unregistered", name)
+			n.Problemf("feature gate %q is unknown or unregistered; %s", name, strictyaml.Suggest(name, []string{gateFlowControl, gateNonLeader}))
 		}
 	}
 }
 
-// dataLayer accepts what the agent does by itself: to scrape /metrics of every endpoint.
+// dataLayer accepts what the agent does by itself: to scrape /metrics of every endpoint. It reports the rest.
 func (l *loader) dataLayer(n strictyaml.Node) {
 	if !n.Exists() {
 		return
@@ -69,10 +70,14 @@ func (l *loader) dataLayer(n strictyaml.Node) {
 		if !v.Exists() {
 			continue
 		}
-		if k != "injectDefaults" {
+		switch k {
+		case "discovery": // read by fileDiscovery
+		case "injectDefaults":
+			if !v.Bool() {
+				v.Problemf("false " + notSupported)
+			}
+		default:
 			v.Problemf(notSupported)
-		} else if !v.Bool() {
-			v.Problemf("false " + notSupported)
 		}
 	}
 }

@@ -39,8 +39,7 @@ func (n Node) Fields(known ...string) bool {
 			n.Field(k).Problemf("unknown field %q; %s", k, Suggest(k, known))
 		}
 	}
-	_, ok := n.value.v.(map[string]value)
-	return ok
+	return n.IsObject()
 }
 
 // Keys returns the object's keys in alphabetical order.
@@ -95,6 +94,24 @@ func (n Node) Text() string {
 // IsNumber says whether the value is a number.
 func (n Node) IsNumber() bool {
 	_, ok := n.value.v.(float64)
+	return ok
+}
+
+// IsBool says whether the value is true or false.
+func (n Node) IsBool() bool {
+	_, ok := n.value.v.(bool)
+	return ok
+}
+
+// IsObject says whether the value is an object.
+func (n Node) IsObject() bool {
+	_, ok := n.value.v.(map[string]value)
+	return ok
+}
+
+// IsList says whether the value is a list.
+func (n Node) IsList() bool {
+	_, ok := n.value.v.([]value)
 	return ok
 }
 

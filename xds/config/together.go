@@ -1,0 +1,65 @@
+package config
+
+import (
+	"github.com/zerohop/zerohop/xds/strictyaml"
+)
+
+// together reports settings of a ZerohopConfig that do not go together.
+func (l *loader) together(root strictyaml.Node, z *Zerohop) {
+	pair(root, "scrape.tls.certFile", z.Scrape.TLS.CertFile, "scrape.tls.keyFile", z.Scrape.TLS.KeyFile)
+	pair(root, "agent.tls.certFile", z.Agent.TLS.CertFile, "agent.tls.keyFile", z.Agent.TLS.KeyFile)
+	if z.Agent.TLS.ClientCAFile != "" && z.Agent.TLS.CertFile == "" {
+		at(root, "agent.tls.clientCAFile").Problemf("has no effect without certFile and keyFile; add both")
+	}
+	if z.Agent.Listen == z.Agent.XDSListen {
+		n := at(root, "agent.listen")
+		if other := at(root, "agent.xdsListen"); other.Exists() {
+			n = other
+		}
+		n.Problemf("%v is the address of the other listener too; agent.listen and agent.xdsListen must differ", z.Agent.Listen)
+	}
+	if most := z.Bounds.Endpoints; len(z.Discovery.Endpoints) > most {
+		at(root, pathEndpoints).Problemf("%d endpoints; bounds.endpoints is %d", len(z.Discovery.Endpoints), most)
+	}
+	l.withoutEffect(root, z)
+}
+
+// pair reports one of two file names that stands alone.
+func pair(root strictyaml.Node, pathA, a, pathB, b string) {
+	switch {
+	case a != "" && b == "":
+		at(root, pathA).Problemf("needs %s too; add it", pathB)
+	case a == "" && b != "":
+		at(root, pathB).Problemf("needs %s too; add it", pathA)
+	}
+}
+
+// withoutEffect warns of settings that others turn off.
+func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
+	if n := at(root, "scrape.tls"); n.Exists() && z.Scrape.Scheme == SchemeHTTP {
+		l.warnf(n, "has no effect while scrape.scheme is http")
+	}
+	if z.Scrape.BearerTokenFile != "" && z.Scrape.Scheme == SchemeHTTP {
+		l.warnf(at(root, "scrape.bearerTokenFile"), "is sent in clear text while scrape.scheme is http")
+	}
+	if z.Agent.BearerTokenFile != "" && z.Agent.TLS.CertFile == "" && !(z.Agent.Listen.Addr().IsLoopback() && z.Agent.XDSListen.Addr().IsLoopback()) {
+		l.warnf(at(root, "agent.bearerTokenFile"), "is sent in clear text without agent.tls")
+	}
+	if z.Scrape.TLS.InsecureSkipVerify {
+		l.warnf(at(root, "scrape.tls.insecureSkipVerify"), "lets anyone on the way answer for an endpoint; give caFile instead")
+	}
+	if n := at(root, "scrape.staleness"); n.Exists() && z.Scrape.Staleness < z.Scrape.StaleAfter() {
+		l.warnf(n, "is less than three scrape intervals, which count instead")
+	}
+	if n := at(root, "discovery.watch"); n.Exists() && z.Discovery.File == "" {
+		l.warnf(n, "has no effect without discovery.file")
+	}
+	if !z.Agent.Disabled {
+		return
+	}
+	for _, path := range []string{"agent.listen", "agent.xdsListen", "agent.tls", "agent.bearerTokenFile", "scrape", pathDNS} {
+		if n := at(root, path); n.Exists() {
+			l.warnf(n, "has no effect while agent.enabled is false")
+		}
+	}
+}
