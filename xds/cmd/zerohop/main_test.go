@@ -110,20 +110,20 @@ func TestRun(t *testing.T) {
 		{"too many endpoints", []string{"render", "envoy", "--config-file", good, "--endpoints", tooMany}, 2, "", tooMany + ": 1025 endpoints; the filter considers at most 1024"},
 		{"one port for two", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--admin", "127.0.0.1:8080"}, 2, "", "--listen 127.0.0.1:8080, --admin 127.0.0.1:8080, --agent 127.0.0.1:18001 and --agent-xds 127.0.0.1:18000 must differ"},
 		{"interval of the agent too short", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "1ms"}, 2, "", "--scrape-interval: 1ms is shorter than 10ms"},
-		{"warnings", []string{"render", "envoy", "--config-file", warns, "--endpoints", noEndpoints}, 0, "static_resources", "zerohop: warning: " + warns + ": plugins[0].parameters.x: has no effect"},
+		{"warnings", []string{"render", "envoy", "--config-file", warns, "--endpoints", noEndpoints}, 0, "static_resources", "zerohop: warning: " + warns + ": line 3: plugins[0].parameters.x: has no effect"},
 		{
 			"all problems of both files",
 			[]string{"agent", "--config-file", bad, "--endpoints", badEndpoints},
 			2, "",
 			"zerohop: " + bad + `:
-  foo: unknown field "foo"; known here: apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser
-  plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has approx-prefix-cache-producer`,
+  line 3: foo: unknown field "foo"; known here: apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser
+  line 4: plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has approx-prefix-cache-producer`,
 		},
 		{
 			"all problems of both files, second",
 			[]string{"agent", "--config-file", bad, "--endpoints", badEndpoints},
 			2, "",
-			"\n" + badEndpoints + ":\n  endpoints[0].address: is missing\n  endpoints[0].port: is missing\n",
+			"\n" + badEndpoints + ":\n  line 1: endpoints[0].address: is missing\n  line 1: endpoints[0].port: is missing\n",
 		},
 	}
 	for _, tt := range tests {
