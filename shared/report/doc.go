@@ -40,7 +40,7 @@
 //	                44     2  flags
 //	                46     2  zero
 //
-// Endpoints begin at header length and stand in any order; those of an id that stands twice add up. Fallback counters of 8
+// Endpoints begin at header length and stand in any order; an id stands once. Fallback counters of 8
 // bytes each begin at header length + count × endpoint length. Their names are those of the report: the list of names only
 // ever grows at its end, so that a record of an older module has a beginning of it.
 //

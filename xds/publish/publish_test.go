@@ -182,7 +182,7 @@ func TestRequestErrors(t *testing.T) {
 		{"version is no number", http.MethodGet, names.PathSnapshot + "?v=x", http.StatusBadRequest},
 		{"negative version", http.MethodGet, names.PathSnapshot + "?v=-1", http.StatusBadRequest},
 		{"version too large", http.MethodGet, names.PathSnapshot + "?v=18446744073709551616", http.StatusBadRequest},
-		{"post", http.MethodPost, names.PathSnapshot, http.StatusMethodNotAllowed},
+		{"put", http.MethodPut, names.PathSnapshot, http.StatusMethodNotAllowed},
 		{"unknown path", http.MethodGet, "/v2", http.StatusNotFound},
 		{"healthy", http.MethodGet, "/healthz", http.StatusOK},
 	}
@@ -221,7 +221,7 @@ func TestContents(t *testing.T) {
 			Endpoint{Name: "default/a", Address: "10.0.0.1:80", Sample: scrape.Sample{
 				Metrics: scrape.Metrics{Waiting: 1, Running: 2, KVUsage: 0.5, BlockSize: 16, NumBlocks: 100}, At: at, Seq: 7, Failures: 2, Failure: scrape.FailureTimeout,
 			}},
-			Endpoint{Name: "default/b", Address: "[::1]:80", Sample: scrape.Sample{Failures: 3, Failure: scrape.FailureConnect}},
+			Endpoint{Name: "default/b", Address: "[::1]:80", Draining: true, Sample: scrape.Sample{Failures: 3, Failure: scrape.FailureConnect}},
 		)
 		v := open(t, get(t.Context(), h, names.PathSnapshot))
 		got := map[string]snapshot.Endpoint{}
@@ -235,7 +235,7 @@ func TestContents(t *testing.T) {
 		}
 		a := snapshot.Endpoint{ScrapeAgeMs: 150, ScrapeSeq: 7, Waiting: 1, Running: 2, KVUsage: 0.5, BlockSize: 16, NumBlocks: 100}
 		a.ID, a.Name, a.Address = name("default/a", "10.0.0.1:80")
-		b := snapshot.Endpoint{ScrapeAgeMs: snapshot.NeverScraped}
+		b := snapshot.Endpoint{ScrapeAgeMs: snapshot.NeverScraped, Flags: snapshot.Draining}
 		b.ID, b.Name, b.Address = name("default/b", "[::1]:80")
 		if d := cmp.Diff(map[string]snapshot.Endpoint{"default/a": a, "default/b": b}, got); d != "" {
 			t.Error(d)
@@ -249,11 +249,11 @@ func TestContents(t *testing.T) {
 		}
 		want := []any{
 			map[string]any{
-				"name": "default/a", "address": "10.0.0.1:80", "ageMs": 200.0, "scrapes": 7.0, "failures": 2.0, "failure": "timeout",
+				"name": "default/a", "address": "10.0.0.1:80", "draining": false, "reported": nil, "ageMs": 200.0, "scrapes": 7.0, "failures": 2.0, "failure": "timeout",
 				"waiting": 1.0, "running": 2.0, "kvUsage": 0.5, "blockSize": 16.0, "numBlocks": 100.0,
 			},
 			map[string]any{
-				"name": "default/b", "address": "[::1]:80", "ageMs": nil, "scrapes": 0.0, "failures": 3.0, "failure": "connect",
+				"name": "default/b", "address": "[::1]:80", "draining": true, "reported": nil, "ageMs": nil, "scrapes": 0.0, "failures": 3.0, "failure": "connect",
 				"waiting": 0.0, "running": 0.0, "kvUsage": 0.0, "blockSize": 0.0, "numBlocks": 0.0,
 			},
 		}
@@ -292,7 +292,7 @@ func TestAgeIsBounded(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := ageMs(&scrape.Sample{At: tt.at}, now); got != tt.want {
+			if got := NewStore(now).ageMs(&scrape.Sample{At: tt.at}, now); got != tt.want {
 				t.Errorf("age = %d, want %d", got, tt.want)
 			}
 		})

@@ -1,11 +1,13 @@
-// Package publish hands snapshots to Envoy. A Store holds the newest version, which is immutable and encoded once;
-// Handler serves it over HTTP by long poll. The package does not know where the numbers come from.
+// Package publish is where the agent and Envoy meet: a Store holds the newest snapshot, which is immutable and encoded
+// once; Handler serves it over HTTP by long poll, whole or as a delta, and takes the filters' reports; Fleet adds those up.
+// The package does not know where the numbers come from.
 package publish
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,11 +15,13 @@ import (
 	"github.com/zerohop/zerohop/xds/scrape"
 )
 
-// Endpoint is one endpoint of a version.
+// Endpoint is one endpoint of a version. Name and Address together are its identity: the same name may stand at several
+// addresses, as while a pod is replaced.
 type Endpoint struct {
-	Name    string // namespace/name
-	Address string // ip:port
-	Sample  scrape.Sample
+	Name     string // namespace/name
+	Address  string // ip:port
+	Draining bool   // it gets no new requests
+	Sample   scrape.Sample
 }
 
 // Version is one published state. It never changes, so that any goroutine may read it.
@@ -27,22 +31,37 @@ type Version struct {
 	Blob      []byte    // see package snapshot
 	Endpoints []Endpoint
 
+	members  *members
+	past     []*delta      // from versions before, the newest last
 	replaced chan struct{} // closed when a newer version is there
 }
+
+// members are the endpoints of a version without their numbers. Versions with the same ones share it.
+type members struct {
+	ids              []uint64
+	names, addresses [][]byte
+}
+
+// ID returns the id (snapshot.EndpointID) of v.Endpoints[i].
+func (v *Version) ID(i int) uint64 { return v.members.ids[i] }
 
 // ErrNone says that nothing has been published yet.
 var ErrNone = errors.New("nothing is published yet")
 
 // Store holds the newest version. One goroutine publishes; any number wait.
 type Store struct {
+	start  time.Time // ages are counted in whole milliseconds from here
 	newest atomic.Pointer[Version]
+	counts storeCounts
 }
+
+type storeCounts struct{ versions, failures, deltas atomic.Uint64 }
 
 // NewStore returns a store without endpoints. Its versions count up from the time in nanoseconds, so that an agent that
 // was restarted never repeats a number, and a reader can tell by a single number whether it has the newest state.
 func NewStore(now time.Time) *Store {
-	s := &Store{}
-	s.newest.Store(&Version{Number: uint64(now.UnixNano()), At: now, replaced: make(chan struct{})})
+	s := &Store{start: now}
+	s.newest.Store(&Version{Number: uint64(now.UnixNano()), At: now, members: &members{}, replaced: make(chan struct{})})
 	return s
 }
 
@@ -51,36 +70,62 @@ func NewStore(now time.Time) *Store {
 func (s *Store) Publish(endpoints []Endpoint, now time.Time) error {
 	old := s.newest.Load()
 	v := &Version{Number: old.Number + 1, At: now, Endpoints: endpoints, replaced: make(chan struct{})}
+	v.members = membersOf(endpoints, old)
 	records := make([]snapshot.Endpoint, len(endpoints))
 	for i := range endpoints {
-		records[i] = record(&endpoints[i], now)
+		records[i] = s.record(v, i)
 	}
 	var err error
 	if v.Blob, err = snapshot.Append(nil, v.Number, records); err != nil {
+		s.counts.failures.Add(1)
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
+	v.past = old.successors(v)
 	s.newest.Store(v)
+	s.counts.versions.Add(1)
 	close(old.replaced)
 	return nil
 }
 
-// record converts e for the codec.
-func record(e *Endpoint, now time.Time) snapshot.Endpoint {
-	name, address := []byte(e.Name), []byte(e.Address)
-	m := &e.Sample.Metrics
-	return snapshot.Endpoint{
-		ID: snapshot.EndpointID(name, address), Name: name, Address: address,
-		ScrapeAgeMs: ageMs(&e.Sample, now), ScrapeSeq: e.Sample.Seq,
-		Waiting: m.Waiting, Running: m.Running, KVUsage: m.KVUsage, BlockSize: m.BlockSize, NumBlocks: m.NumBlocks,
+// membersOf returns the members of a version after old. Nearly always they are the same.
+func membersOf(endpoints []Endpoint, old *Version) *members {
+	if slices.EqualFunc(endpoints, old.Endpoints, func(a, b Endpoint) bool { return a.Name == b.Name && a.Address == b.Address }) {
+		return old.members
 	}
+	m := &members{
+		ids: make([]uint64, len(endpoints)), names: make([][]byte, len(endpoints)), addresses: make([][]byte, len(endpoints)),
+	}
+	for i := range endpoints {
+		m.names[i], m.addresses[i] = []byte(endpoints[i].Name), []byte(endpoints[i].Address)
+		m.ids[i] = snapshot.EndpointID(m.names[i], m.addresses[i])
+	}
+	return m
 }
 
-// ageMs returns the age of the metrics, or snapshot.NeverScraped.
-func ageMs(s *scrape.Sample, now time.Time) uint32 {
-	if s.At.IsZero() {
+// record converts endpoint i of v for the codec.
+func (s *Store) record(v *Version, i int) snapshot.Endpoint {
+	e, m := &v.Endpoints[i], v.members
+	r := snapshot.Endpoint{
+		ID: m.ids[i], Name: m.names[i], Address: m.addresses[i],
+		ScrapeAgeMs: s.ageMs(&e.Sample, v.At), ScrapeSeq: e.Sample.Seq,
+		Waiting: e.Sample.Waiting, Running: e.Sample.Running, KVUsage: e.Sample.KVUsage,
+		BlockSize: e.Sample.BlockSize, NumBlocks: e.Sample.NumBlocks,
+	}
+	if e.Draining {
+		r.Flags |= snapshot.Draining
+	}
+	return r
+}
+
+// ageMs returns the age of the metrics, or snapshot.NeverScraped. Both times are cut to milliseconds since start before
+// they are subtracted: the age of every endpoint that is not scraped in between then grows by the same number from one
+// version to the next, and a delta need not carry it.
+func (s *Store) ageMs(sample *scrape.Sample, now time.Time) uint32 {
+	if sample.At.IsZero() {
 		return snapshot.NeverScraped
 	}
-	return uint32(min(max(now.Sub(s.At).Milliseconds(), 0), int64(snapshot.NeverScraped)-1))
+	age := now.Sub(s.start).Milliseconds() - sample.At.Sub(s.start).Milliseconds()
+	return uint32(min(max(age, 0), int64(snapshot.NeverScraped)-1))
 }
 
 // Newest returns the newest version, or ErrNone.
@@ -105,4 +150,16 @@ func (s *Store) Wait(ctx context.Context, seen uint64) *Version {
 			return nil
 		}
 	}
+}
+
+// StoreStats counts what a store did.
+type StoreStats struct {
+	Versions uint64 // published
+	Failures uint64 // versions that could not be encoded
+	Deltas   uint64 // encoded, each once for all who poll
+}
+
+// Stats returns the counts.
+func (s *Store) Stats() StoreStats {
+	return StoreStats{Versions: s.counts.versions.Load(), Failures: s.counts.failures.Load(), Deltas: s.counts.deltas.Load()}
 }

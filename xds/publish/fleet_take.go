@@ -1,0 +1,68 @@
+package publish
+
+import (
+	"time"
+
+	"github.com/zerohop/zerohop/shared/report"
+)
+
+// take adds what record r, written at the given time, says beyond what is known of w. A record that is not newer than the
+// newest one, because it is sent again or overtook another on its way, says nothing.
+func (f *Fleet) take(w *worker, r report.Record, written, now time.Time, reasons []int) {
+	var head report.Worker
+	r.Worker(&head)
+	if head.At <= w.newest.At && w.newest.Epoch != 0 {
+		return
+	}
+	f.withdraw(w)
+	f.totals.picks += rise(&w.newest.Picks, head.Picks)
+	f.totals.retries += rise(&w.newest.Retries, head.Retries)
+	f.totals.failures += rise(&w.newest.Failures, head.Failures)
+	head.Picks, head.Retries, head.Failures = w.newest.Picks, w.newest.Retries, w.newest.Failures
+	w.newest, w.written = head, written
+	w.counted = now.Sub(written) < silentAfter
+	var e report.Endpoint
+	for i := range r.Len() {
+		r.Endpoint(i, &e)
+		if slot, ok := f.slots[e.ID]; ok {
+			f.loads[slot].add(&w.cells[slot], &e, w.counted)
+		}
+	}
+	for i := range min(r.Reasons(), len(reasons)) {
+		at := reasons[i]
+		if at < 0 {
+			continue
+		}
+		for len(w.fallbacks) <= at {
+			w.fallbacks = append(w.fallbacks, 0)
+		}
+		f.totals.fallbacks[at] += rise(&w.fallbacks[at], r.Fallbacks(i))
+	}
+}
+
+// add takes e into l and c, the sums and the worker's own numbers. Gauges of an id that stands twice count once.
+func (l *Load) add(c *cell, e *report.Endpoint, gauges bool) {
+	l.Picks += rise(&c.picks, e.Picks)
+	l.Fallbacks += rise(&c.fallbacks, e.Fallbacks)
+	l.Failures += rise(&c.failures, e.Failures)
+	if !gauges || c.inFlight != 0 || c.tokens != 0 || c.cooling {
+		return
+	}
+	c.inFlight, c.tokens, c.cooling = e.InFlight, e.InFlightTokens, e.Flags&report.CoolingDown != 0
+	l.InFlight += uint64(c.inFlight)
+	l.InFlightTokens += c.tokens
+	if c.cooling {
+		l.CoolingDown++
+	}
+}
+
+// rise lifts seen to count and returns by how much. A count that falls within an epoch would be a fault of the filter; it
+// adds nothing until it is above what it was.
+func rise(seen *uint64, count uint64) uint64 {
+	if count <= *seen {
+		return 0
+	}
+	by := count - *seen
+	*seen = count
+	return by
+}
