@@ -36,8 +36,8 @@ func pair(root strictyaml.Node, pathA, a, pathB, b string) {
 
 // withoutEffect warns of settings that others turn off.
 func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
-	if n := at(root, "scrape.tls"); n.Exists() && z.Scrape.Scheme == SchemeHTTP {
-		l.warnf(n, "has no effect while scrape.scheme is http")
+	if z.Scrape.TLS != (ClientTLS{}) && z.Scrape.Scheme == SchemeHTTP {
+		l.warnf(at(root, "scrape.tls"), "has no effect while scrape.scheme is http")
 	}
 	if z.Scrape.BearerTokenFile != "" && z.Scrape.Scheme == SchemeHTTP {
 		l.warnf(at(root, "scrape.bearerTokenFile"), "is sent in clear text while scrape.scheme is http")
@@ -51,15 +51,23 @@ func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
 	if n := at(root, "scrape.staleness"); n.Exists() && z.Scrape.Staleness < z.Scrape.StaleAfter() {
 		l.warnf(n, "is less than three scrape intervals, which count instead")
 	}
-	if n := at(root, "discovery.watch"); n.Exists() && z.Discovery.File == "" {
-		l.warnf(n, "has no effect without discovery.file")
-	}
 	if !z.Agent.Disabled {
 		return
 	}
-	for _, path := range []string{"agent.listen", "agent.xdsListen", "agent.tls", "agent.bearerTokenFile", "scrape", pathDNS} {
-		if n := at(root, path); n.Exists() {
-			l.warnf(n, "has no effect while agent.enabled is false")
+	d := DefaultZerohop()
+	for _, x := range []struct {
+		path string
+		set  bool
+	}{
+		{"agent.listen", z.Agent.Listen != d.Agent.Listen},
+		{"agent.xdsListen", z.Agent.XDSListen != d.Agent.XDSListen},
+		{"agent.tls", z.Agent.TLS != d.Agent.TLS},
+		{"agent.bearerTokenFile", z.Agent.BearerTokenFile != ""},
+		{"scrape", z.Scrape != d.Scrape},
+		{pathDNS, len(z.Discovery.DNS) != 0},
+	} {
+		if x.set {
+			l.warnf(at(root, x.path), "has no effect while agent.enabled is false")
 		}
 	}
 }

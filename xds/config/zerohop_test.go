@@ -254,8 +254,6 @@ line 3: scrape.tls.insecureSkipVerify: lets anyone on the way answer for an endp
 line 3: agent.bearerTokenFile: is sent in clear text without agent.tls`},
 		{"staleness below three intervals", "scrape: {interval: 1s, staleness: 2s}", `
 line 3: scrape.staleness: is less than three scrape intervals, which count instead`},
-		{"nothing to watch", "discovery: {watch: true}", `
-line 3: discovery.watch: has no effect without discovery.file`},
 		{"edge", "agent: {enabled: false, listen: 127.0.0.1:1}\nscrape: {interval: 1s}\ndiscovery: {dns: [{name: a, ports: [1]}]}", `
 line 3: agent.listen: has no effect while agent.enabled is false
 line 4: scrape: has no effect while agent.enabled is false
