@@ -28,9 +28,10 @@ type Config struct {
 	Warnings []strictyaml.Problem // what was accepted but will surprise
 	Defaults []Default            // what the documents left open
 
-	places      []int   // of Plugins among all that are declared
-	discoveryAt int     // of Discovery
-	refs        [][]int // by profile and scorer: place among the profile's references; -1 in the implicit profile
+	lines       map[string]int // of the settings that the ZerohopConfig has, and of Discovery, by path
+	places      []int          // of Plugins among all that are declared
+	discoveryAt int            // of Discovery
+	refs        [][]int        // by profile and scorer: place among the profile's references; -1 in the implicit profile
 }
 
 // DefaultDocument stands in for an EndpointPickerConfig that is absent.

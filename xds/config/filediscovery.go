@@ -10,6 +10,9 @@ import (
 
 const fileDiscoveryType = "file-discovery"
 
+// pathFileDiscovery stands for the path of the plugin in messages.
+const pathFileDiscovery = "dataLayer.discovery"
+
 // fileDiscoverySpec is the one plugin type that the agent acts on and the filter does not know.
 var fileDiscoverySpec = scorers.Spec{
 	Type: fileDiscoveryType,
@@ -52,5 +55,6 @@ func (l *loader) fileDiscovery(n strictyaml.Node) {
 		}
 		l.discovery = &FileDiscovery{Name: in.name, Path: in.params.String("path", ""), Watch: in.params.Bool("watchFile", false)}
 		l.discoveryAt = i
+		l.lines = map[string]int{pathFileDiscovery: in.node.Line()}
 	}
 }

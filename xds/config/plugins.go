@@ -27,6 +27,7 @@ type loader struct {
 	discovery    *FileDiscovery
 	discoveryAt  int
 	zerohopPlan  Zerohop
+	lines        map[string]int // see Config
 }
 
 // instance is one plugin, declared or added by defaulting.

@@ -169,7 +169,7 @@ func (l *loader) handler(n strictyaml.Node) {
 func (l *loader) config() *Config {
 	c := &Config{
 		Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Zerohop: l.zerohopPlan,
-		Discovery: l.discovery, discoveryAt: l.discoveryAt, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
+		Discovery: l.discovery, discoveryAt: l.discoveryAt, lines: l.lines, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
 	}
 	for i := range l.instances {
 		in := &l.instances[i]

@@ -48,6 +48,7 @@ var sectionFields = func() map[string][]string {
 // zerohop reads a ZerohopConfig; root does not exist if there is none.
 func (l *loader) zerohop(root strictyaml.Node) {
 	z := DefaultZerohop()
+	l.lines = map[string]int{pathFileDiscovery: l.lines[pathFileDiscovery]}
 	for _, section := range sortedKeys(sectionFields) {
 		if n := at(root, section); n.Exists() {
 			n.Fields(sectionFields[section]...)
@@ -60,6 +61,7 @@ func (l *loader) zerohop(root strictyaml.Node) {
 			l.defaulted(s.path, s.form.show(&z), s.why)
 			continue
 		}
+		l.lines[s.path] = n.Line()
 		s.form.read(n, &z)
 	}
 	if n := at(root, pathEndpoints); n.Exists() {

@@ -394,3 +394,25 @@ schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}, {pluginRef: 
 		})
 	}
 }
+
+func TestFiles(t *testing.T) {
+	c, err := Load([]byte(wholeDocument+"---\n"+header+"plugins: [{type: file-discovery, parameters: {path: eps}}]\ndataLayer: {discovery: {pluginRef: file-discovery}}\n"), testTypes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []FileName{
+		{23, "discovery.file", "endpoints.yaml", true},
+		{17, "scrape.bearerTokenFile", "/run/token", false},
+		{18, "scrape.tls.caFile", "ca.pem", false},
+		{18, "scrape.tls.certFile", "cert.pem", false},
+		{18, "scrape.tls.keyFile", "key.pem", false},
+		{32, "agent.tls.certFile", "c", false},
+		{32, "agent.tls.keyFile", "k", false},
+		{32, "agent.tls.clientCAFile", "ca", false},
+		{33, "agent.bearerTokenFile", "t", false},
+		{40, "dataLayer.discovery", "eps", true},
+	}
+	if d := cmp.Diff(want, c.Files()); d != "" {
+		t.Error(d)
+	}
+}
