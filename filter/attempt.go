@@ -145,7 +145,8 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 func (v *VM) fromEndpoint(s *stream) bool {
 	addr := v.host.Property(names.PropertyUpstreamAddress)
 	if addr != nil && s.how == byList {
-		v.sched.Redirect(v.host.Now(), &s.d, v.sched.Find(&s.d, addr))
+		slot := v.sched.Find(&s.d, addr) // before the next host call takes addr away
+		v.sched.Redirect(v.host.Now(), &s.d, slot)
 	}
 	return addr != nil
 }

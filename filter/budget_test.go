@@ -23,13 +23,15 @@ func TestHostCalls(t *testing.T) {
 	}{
 		{plan.DestinationHeader, map[string]int{"ReplaceRequestHeader": 1, "RemoveRequestHeader": 1}},
 		{plan.DestinationFilterState, map[string]int{"SetDestination": 1}},
+		// The attempt filter asks which address of the list Envoy has taken.
+		{plan.DestinationList, map[string]int{"ReplaceRequestHeader": 1, "RemoveRequestHeader": 1, "Property": 2, "Now": 4}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
 			want := map[string]int{}
 			for _, m := range []map[string]int{common, tt.more} {
 				for name, n := range m {
-					want[name] = n
+					want[name] = n // what a mode says replaces what is common
 				}
 			}
 			p := hosttest.NewProcess()

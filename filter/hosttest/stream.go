@@ -46,6 +46,9 @@ func (s *Stream) Property(name string) []byte {
 	return nil
 }
 
+// RequestHeader returns the first value of a request header as it is.
+func (s *Stream) RequestHeader(name string) (string, bool) { return s.fields.First(name) }
+
 // SetProperty sets a filter-state property.
 func (s *Stream) SetProperty(name string, value []byte) {
 	for i := range s.properties {

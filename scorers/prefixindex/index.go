@@ -89,6 +89,10 @@ func (x *Index) Bytes() int {
 		16*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 8*(cap(x.path)+cap(x.alive))
 }
 
+// SetBound changes the bound of records. It takes effect with SetCapacities, which must follow. Memory that was allocated
+// stays, so that a lower bound gives nothing back.
+func (x *Index) SetBound(maxRecords int) { x.max = max(maxRecords, 0) }
+
 // SetCapacities sets the capacity of each slot in blocks; slots beyond keep theirs at 0. If the sum exceeds the bound of
 // records, every capacity is scaled down by the same factor. Blocks above the new capacity are evicted at once. The number
 // of slots never shrinks.

@@ -143,6 +143,14 @@ func TestIndexFollowsModel(t *testing.T) {
 				x.SetCapacities(c)
 				m.setCapacities(c)
 			},
+			"bound": func(t *rapid.T) {
+				bound = rapid.IntRange(0, 200).Draw(t, "bound")
+				c := caps.Draw(t, "capacities")
+				x.SetBound(bound)
+				x.SetCapacities(c)
+				m.max = bound
+				m.setCapacities(c)
+			},
 			"flush": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 {
 					x.Flush()

@@ -253,4 +253,5 @@ func (x *Index) growEntries() {
 }
 
 // doubled returns the next size of an array of n elements of which limit can be in use; element 0 comes on top.
-func doubled(n, limit int) int { return min(max(2*n, firstSize), limit+1) }
+// A limit that was lowered takes nothing away.
+func doubled(n, limit int) int { return max(min(max(2*n, firstSize), limit+1), n) }

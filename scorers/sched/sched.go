@@ -81,7 +81,7 @@ type Scheduler struct {
 	blockTokens int
 	maxBlocks   int
 	received    uint64 // when the last snapshot was received; 0 if none was
-	stats       Stats  // counters only; IndexEvicted of the indexes before the present one
+	stats       Stats  // counters only
 
 	// Scratch by slot or by candidate.
 	match  []int32 // by slot, informative blocks
@@ -110,7 +110,7 @@ func New(p *plan.Plan, seed uint64) (*Scheduler, error) {
 }
 
 // Reconfigure puts a new plan into force. Endpoint table, in-flight counts, health and prefix index survive; the index
-// starts anew if its bound or the block size changes. On error the old plan stays in force.
+// starts anew if the block size changes. On error the old plan stays in force.
 func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 	set, err := compile(p)
 	if err != nil {
@@ -118,10 +118,7 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 	}
 	s.set = set
 	s.fleet.Configure(p.Bounds.Endpoints, p.Agent.StaleMs)
-	if p.Bounds.IndexBlocks != s.plan.Bounds.IndexBlocks {
-		s.stats.IndexEvicted += s.index.Evicted()
-		s.index = prefixindex.New(p.Bounds.IndexBlocks)
-	}
+	s.index.SetBound(p.Bounds.IndexBlocks) // install sets the capacities
 	s.install(p)
 	return nil
 }
@@ -189,7 +186,7 @@ type Stats struct {
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
 	Clamped       uint64 // scores outside [0,1]
 	IndexRecords  int    // (endpoint, block) records held
-	IndexEvicted  uint64 // records evicted for capacity, of indexes that were replaced too
+	IndexEvicted  uint64 // records evicted for capacity
 	Overflow      uint64 // gauge: endpoints of the newest list that are ignored for being beyond the configured bound
 	UniversalHits uint64 // requests whose leading blocks were discounted as universal
 	SnapshotAgeMs uint64 // time since the last Apply's receipt; 0 if there was none
@@ -241,7 +238,7 @@ func (s *Scheduler) Stats(now uint64) Stats {
 	}
 	st.CoolDowns = s.fleet.CoolDowns()
 	st.IndexRecords = s.index.Len()
-	st.IndexEvicted += s.index.Evicted()
+	st.IndexEvicted = s.index.Evicted()
 	st.Overflow = uint64(s.fleet.Overflow())
 	if s.received != 0 && now > s.received {
 		st.SnapshotAgeMs = (now - s.received) / 1e6

@@ -175,14 +175,116 @@ func changedUnderRequest(t *testing.T, s Subject) {
 					r.Do = func() {
 						k.Load(names.RootDownstream, plan.Append(nil, next))
 					}
-					if res := k.Do(&r); res.Route == hosttest.Stuck {
-						w.t.Errorf("stage %d: stuck", r.At)
+					res := w.do(k, &r, hosttest.ToEndpoint)
+					if len(res.Hosts) != 2 || res.Hosts[0] == res.Hosts[1] || res.Status != 200 || res.Endpoint() != res.Hosts[1] {
+						w.t.Errorf("stage %d: attempts at %v, status %d, pick %q", r.At, res.Hosts, res.Status, res.Pick)
 					}
+					checkSent(w.t, &r, res)
 					k.Load(names.RootDownstream, plan.Append(nil, w.plan))
+					w.Advance(1e12) // past the cool-down
 				}
 				r = Chat(ChatBody(short))
 				w.do(k, &r, hosttest.ToEndpoint)
 			})
 		})
+	}
+}
+
+// edits are changes of a plan that leave the prefix index alone.
+var edits = []struct {
+	name string
+	edit func(p *plan.Plan)
+}{
+	{"weights", func(p *plan.Plan) { p.Profiles[0].Scorers[0].Weight = 1 }},
+	{"profile", func(p *plan.Plan) { p.Profiles[0].Scorers = p.Profiles[0].Scorers[2:] }},
+	{"plugins", func(p *plan.Plan) {
+		p.Plugins = append(p.Plugins[:0:0], p.Plugins...)
+		p.Plugins[2].Name, p.Profiles[0].Scorers[2].Plugin = "other", "other"
+	}},
+	{"mode header", func(p *plan.Plan) { p.Destination = plan.DestinationHeader }},
+	{"mode filter_state", func(p *plan.Plan) { p.Destination = plan.DestinationFilterState }},
+	{"mode list", func(p *plan.Plan) { p.Destination = plan.DestinationList }},
+	{"more index", func(p *plan.Plan) { p.Bounds.IndexBlocks *= 2 }},
+	{"less index", func(p *plan.Plan) { p.Bounds.IndexBlocks /= 8 }},
+	{"fewer endpoints", func(p *plan.Plan) { p.Bounds.Endpoints = 4 }},
+	{"parity", func(p *plan.Plan) { p.Parity = plan.ParityEPP }},
+	{"failure mode", func(p *plan.Plan) { p.FailureMode = plan.FailOpen }},
+}
+
+// survivesChange edits the plan while requests are open in every stage: each ends well, its load is released once, the old
+// root context goes, and what was learned about prefixes and in-flight requests is still known.
+func survivesChange(t *testing.T, s Subject) {
+	for _, e := range edits {
+		t.Run(e.name, func(t *testing.T) {
+			eachMode(t, s, 0, func(w *world) {
+				last := w.listen(1, 2, 3, 4)
+				k := w.worker()
+				k.Others = []string{Address(1), Address(2), Address(3), Address(4)}
+				w.Run(time.Second)
+				w.spread(k)
+				base := Chat(baseBody)
+				first := w.do(k, &base, hosttest.ToEndpoint).Endpoint()
+				open := w.openAll(k)
+				old := k.Newest(names.RootDownstream)
+				next := *w.plan
+				next.Profiles = []plan.Profile{w.plan.Profiles[0]}
+				next.Profiles[0].Scorers = append([]plan.Scorer{}, w.plan.Profiles[0].Scorers...)
+				e.edit(&next)
+				if _, ok := k.Load(names.RootDownstream, plan.Append(nil, &next)); !ok {
+					w.t.Fatalf("the plan was refused: %v", w.Logs)
+				}
+				w.Run(time.Second)
+				inFlight := uint32(0)
+				for i := 1; i <= 4; i++ {
+					inFlight += last.sum(i).InFlight
+				}
+				if want := uint32(len(open) * 2 / 3); inFlight != want {
+					w.t.Errorf("%d in flight after the change, want %d", inFlight, want)
+				}
+				w.finishAll(open)
+				k.Unload(old)
+				w.Run(time.Second)
+				res := w.do(k, &base, hosttest.ToEndpoint)
+				if m, n := matched(res); m != n || res.Endpoint() != first {
+					w.t.Errorf("after the change: pick %q; want all blocks at %s", res.Pick, first)
+				}
+			})
+		})
+	}
+}
+
+// openAll opens requests of which a third has been received in part, a third waits to be forwarded and a third is to fail
+// once.
+func (w *world) openAll(k *hosttest.Worker) []*hosttest.Stream {
+	requests := []hosttest.Request{
+		chunked(Chat(ChatBody(long)), 4096), Chat(ChatBody(short)), dead(Chat(ChatBody(short)), 1),
+	}
+	var open []*hosttest.Stream
+	for i := range 12 {
+		st := k.Open(&requests[i%3])
+		if i%3 > 0 {
+			st.Receive()
+		}
+		open = append(open, st)
+	}
+	return open
+}
+
+// finishAll ends what openAll opened.
+func (w *world) finishAll(open []*hosttest.Stream) {
+	w.t.Helper()
+	for i, st := range open {
+		if i%3 == 0 {
+			st.Receive()
+		}
+		st.Forward()
+		res := st.Close()
+		want := 1 + i%3/2
+		if res.Route != hosttest.ToEndpoint || res.Status != 200 || len(res.Hosts) != want || res.Endpoint() != res.Hosts[want-1] {
+			w.t.Errorf("request %d: route %q, status %d, attempts at %v, pick %q", i, res.Route, res.Status, res.Hosts, res.Pick)
+		}
+		if want == 2 && res.Hosts[0] == res.Hosts[1] {
+			w.t.Errorf("request %d: retried at the same endpoint %s", i, res.Hosts[0])
+		}
 	}
 }
