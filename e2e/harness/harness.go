@@ -27,13 +27,20 @@ type Endpoint struct {
 // Options describe a stack. The zero value of every field is usable.
 type Options struct {
 	Endpoints       []Endpoint
-	ConfigFile      string        // EndpointPickerConfig, relative to the repository root; empty means config/epp.yaml
+	ConfigFile      string        // configuration, relative to the repository root; empty means config/epp.yaml
+	Config          []byte        // its content, in the place of a file
 	DestinationMode string        // as the render command takes it; empty means its default
 	FailureMode     string        // as the render command takes it; empty means its default
 	Fallback        []string      // ip:port of the fallback cluster; empty means the endpoints
 	Concurrency     int           // Envoy worker threads; 0 means 1
 	ScrapeInterval  time.Duration // 0 means the agent's default
 	WithoutAgent    bool          // do not start the agent; StartAgent does it later
+	Edge            bool          // a bootstrap that needs no agent, and none is started
+	ControlPlane    string        // ip:port of ADS that the caller serves; empty means the agent's
+	NodeID          string        // of Envoy; empty means the render command's default
+	NodeCluster     string        // group of Envoy; empty means the render command's default
+	RenderArgs      []string      // appended to the render command
+	AgentArgs       []string      // appended to the agent's command
 	LogLevel        string        // of Envoy; empty means "warn"
 	EnvoyArgs       []string      // appended to Envoy's command line
 	// Edit changes the rendered bootstrap before Envoy sees it; nil leaves it as it is.
@@ -52,7 +59,9 @@ type Stack struct {
 	opts      Options
 	tools     Tools
 	agentAddr string
+	xdsAddr   string
 	ended     []*Process // earlier agents, kept for their logs
+	peers     []*Stack   // further Envoys of the same agent
 }
 
 // Start starts a stack and waits until Envoy is ready and, with an agent, has taken over its first snapshot. On error
@@ -89,37 +98,53 @@ func startOnce(ctx context.Context, t Tools, o Options) (*Stack, error) {
 		return s, err
 	}
 	s.Dir = dir
-	ports, err := FreePorts(3)
+	ports, err := FreePorts(2)
 	if err != nil {
 		return s, err
 	}
-	s.Listen, s.agentAddr = ports[0], ports[2]
-	if err := os.WriteFile(s.endpointsFile(), EndpointsYAML(o.Endpoints), 0o600); err != nil {
+	s.agentAddr, s.xdsAddr = ports[0], ports[1]
+	if err := s.writeInputs(); err != nil {
 		return s, err
 	}
-	if !o.WithoutAgent {
+	if !o.WithoutAgent && !o.Edge {
 		if err := s.StartAgent(ctx); err != nil {
 			return s, err
 		}
 	}
+	return s, s.startEnvoy(ctx)
+}
+
+// startEnvoy starts the stack's Envoy and waits until it is ready and, with an agent, has its first snapshot.
+func (s *Stack) startEnvoy(ctx context.Context) error {
+	ports, err := FreePorts(2)
+	if err != nil {
+		return err
+	}
+	s.Listen = ports[0]
 	bootstrap, err := s.render(ctx, ports[1])
 	if err != nil {
-		return s, err
+		return err
 	}
 	s.Envoy, err = StartEnvoy(EnvoyOptions{
-		Path: t.Envoy, Name: s.name("envoy"), Bootstrap: bootstrap, Dir: dir, Admin: ports[1],
-		Concurrency: o.Concurrency, LogLevel: o.LogLevel, Args: o.EnvoyArgs,
+		Path: s.tools.Envoy, Name: s.name("envoy"), Bootstrap: bootstrap, Dir: s.Dir, Admin: ports[1],
+		Concurrency: s.opts.Concurrency, LogLevel: s.opts.LogLevel, Args: s.opts.EnvoyArgs,
 	})
 	if err != nil {
-		return s, err
+		return err
 	}
-	if err := s.Envoy.WaitReady(ctx); err != nil {
-		return s, err
+	if err := s.Envoy.WaitReady(ctx); err != nil || s.opts.WithoutAgent || s.opts.Edge {
+		return err
 	}
-	if o.WithoutAgent {
-		return s, nil
-	}
-	return s, s.WaitSnapshot(ctx)
+	return s.WaitSnapshot(ctx)
+}
+
+// AddEnvoy starts a further Envoy of the same agent under another node id. It has its own listener, and ends with the
+// stack; the Agent of what is returned is nil.
+func (s *Stack) AddEnvoy(ctx context.Context, nodeID, nodeCluster string) (*Stack, error) {
+	p := &Stack{opts: s.opts, tools: s.tools, Dir: s.Dir, agentAddr: s.agentAddr, xdsAddr: s.xdsAddr}
+	p.opts.NodeID, p.opts.NodeCluster, p.opts.Name = nodeID, nodeCluster, s.name(nodeID)
+	s.peers = append(s.peers, p)
+	return p, p.startEnvoy(ctx)
 }
 
 func (s *Stack) name(process string) string {
@@ -131,15 +156,43 @@ func (s *Stack) name(process string) string {
 
 func (s *Stack) endpointsFile() string { return filepath.Join(s.Dir, "endpoints.yaml") }
 
-func (s *Stack) configFile() string {
+func (s *Stack) configFile() string { return filepath.Join(s.Dir, "config.yaml") }
+
+// writeInputs makes the files that agent and render command read. They are copies, so that a test can change them.
+func (s *Stack) writeInputs() error {
+	if err := s.WriteEndpoints(s.opts.Endpoints); err != nil {
+		return err
+	}
+	if s.opts.Config != nil {
+		return s.WriteConfig(s.opts.Config)
+	}
 	file := s.opts.ConfigFile
 	if file == "" {
 		file = filepath.Join("config", "epp.yaml")
 	}
-	if filepath.IsAbs(file) {
-		return file
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(s.tools.Root, file)
 	}
-	return filepath.Join(s.tools.Root, file)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	return s.WriteConfig(b)
+}
+
+// WriteConfig replaces the configuration file in one step.
+func (s *Stack) WriteConfig(b []byte) error { return replaceFile(s.configFile(), b) }
+
+// WriteEndpoints replaces the endpoint file in one step.
+func (s *Stack) WriteEndpoints(endpoints []Endpoint) error {
+	return replaceFile(s.endpointsFile(), EndpointsYAML(endpoints))
+}
+
+func replaceFile(name string, b []byte) error {
+	if err := os.WriteFile(name+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
 
 // StartAgent starts the agent, after stopping the one that may be running, and waits until it has scraped every
@@ -150,6 +203,7 @@ func (s *Stack) StartAgent(ctx context.Context) error {
 		s.ended = append(s.ended, s.Agent)
 	}
 	args := []string{"agent", "--config-file", s.configFile(), "--endpoints", s.endpointsFile(), "--listen", s.agentAddr}
+	args = append(args, s.opts.AgentArgs...)
 	if s.opts.ScrapeInterval > 0 {
 		args = append(args, "--scrape-interval", s.opts.ScrapeInterval.String())
 	}
@@ -188,26 +242,30 @@ func (s *Stack) AgentURL() string { return "http://" + s.agentAddr }
 
 // WriteLogs copies the ends of the logs of all processes to w.
 func (s *Stack) WriteLogs(w io.Writer) {
-	for _, p := range append(s.ended[:len(s.ended):len(s.ended)], s.Agent, s.envoyProcess()) {
-		if p != nil {
-			p.WriteLog(w)
-		}
+	for _, p := range s.processes() {
+		p.WriteLog(w)
 	}
 }
 
-func (s *Stack) envoyProcess() *Process {
-	if s.Envoy == nil {
-		return nil
+// processes returns all that were started, Envoys last.
+func (s *Stack) processes() []*Process {
+	all := append([]*Process(nil), s.ended...)
+	if s.Agent != nil {
+		all = append(all, s.Agent)
 	}
-	return s.Envoy.Process
+	if s.Envoy != nil {
+		all = append(all, s.Envoy.Process)
+	}
+	for _, p := range s.peers {
+		all = append(all, p.processes()...)
+	}
+	return all
 }
 
 // Close stops all processes, waits for them and removes the stack's folder. It may be called more than once.
 func (s *Stack) Close() error {
-	for _, p := range append(s.ended[:len(s.ended):len(s.ended)], s.Agent, s.envoyProcess()) {
-		if p != nil {
-			p.Stop()
-		}
+	for _, p := range s.processes() {
+		p.Stop()
 	}
 	if s.Dir == "" {
 		return nil

@@ -14,7 +14,16 @@ func (s *Stack) render(ctx context.Context, admin string) ([]byte, error) {
 	args := []string{
 		"render", "envoy",
 		"--config-file", s.configFile(), "--endpoints", s.endpointsFile(),
-		"--listen", s.Listen, "--admin", admin, "--agent", s.agentAddr, "--wasm", s.tools.Module,
+		"--listen", s.Listen, "--admin", admin, "--agent", s.agentAddr, "--agent-xds", s.controlPlane(), "--wasm", s.tools.Module,
+	}
+	if s.opts.Edge {
+		args = append(args, "--no-agent")
+	}
+	if s.opts.NodeID != "" {
+		args = append(args, "--node-id", s.opts.NodeID)
+	}
+	if s.opts.NodeCluster != "" {
+		args = append(args, "--node-cluster", s.opts.NodeCluster)
 	}
 	if s.opts.DestinationMode != "" {
 		args = append(args, "--destination-mode", s.opts.DestinationMode)
@@ -28,6 +37,7 @@ func (s *Stack) render(ctx context.Context, admin string) ([]byte, error) {
 	if len(s.opts.Fallback) > 0 {
 		args = append(args, "--fallback", strings.Join(s.opts.Fallback, ","))
 	}
+	args = append(args, s.opts.RenderArgs...)
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, s.tools.Binary, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -42,6 +52,14 @@ func (s *Stack) render(ctx context.Context, admin string) ([]byte, error) {
 		return nil, fmt.Errorf("edit bootstrap: %w", err)
 	}
 	return b, nil
+}
+
+// controlPlane returns where Envoy looks for its ADS.
+func (s *Stack) controlPlane() string {
+	if s.opts.ControlPlane != "" {
+		return s.opts.ControlPlane
+	}
+	return s.xdsAddr
 }
 
 // EndpointsYAML writes endpoints in the form of the EPP's endpoint file.

@@ -19,7 +19,7 @@ func TestStack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real Envoy and the agent")
 	}
-	for _, mode := range []string{"header", "filter_state"} {
+	for _, mode := range []string{"header", "filter_state", "list"} {
 		t.Run(mode, func(t *testing.T) {
 			sims := SimsForTest(t, 3, simserver.Config{Speed: 50})
 			s := ForTest(t, Options{Endpoints: sims.Endpoints(), DestinationMode: mode})

@@ -24,6 +24,7 @@ const (
 	proxy    = "127.0.0.1:8080"
 	admin    = "127.0.0.1:9901"
 	agent    = "127.0.0.1:18001"
+	control  = "127.0.0.1:18000"
 	firstSim = "127.0.0.1:8101"
 )
 
@@ -258,7 +259,7 @@ func (d *demo) close() {
 
 // portsFree fails with the name of what is in the way, before anything is started.
 func portsFree(backend string) error {
-	need := []string{proxy, admin, agent}
+	need := []string{proxy, admin, agent, control}
 	if backend == "sim" {
 		for i := range sims {
 			need = append(need, fmt.Sprintf("127.0.0.1:%d", 8101+i))

@@ -140,7 +140,8 @@ func (n *nodes) settle(s *node, r *discovery.DiscoveryRequest) {
 	n.count(s.Group)
 	if !repeated {
 		n.log.Error("Envoy refuses a configuration and keeps the one before", "node", s.ID, "group", s.Group,
-			"type", typeName(r.GetTypeUrl()), "version", version, "reason", t.Nack.Reason)
+			"type", typeName(r.GetTypeUrl()), "version", version, "reason", t.Nack.Reason,
+			"hint", "Envoy's own log has the filter's reason")
 	}
 }
 

@@ -1,0 +1,309 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/scorers/registry"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/report"
+	"github.com/zerohop/zerohop/xds/config"
+	"github.com/zerohop/zerohop/xds/controlplane"
+	"github.com/zerohop/zerohop/xds/discovery"
+)
+
+// bed is an Envoy with a control plane of the test and a stand-in for the agent's HTTP, which only takes reports.
+type bed struct {
+	*traffic.Bed
+	control *control
+	reports *reports
+}
+
+// start starts a bed with n simulated endpoints. The control plane has nothing to send yet.
+func start(t *testing.T, n int, o harness.Options) *bed {
+	t.Helper()
+	b := &bed{control: startControl(t, ""), reports: &reports{}}
+	o.ControlPlane, o.WithoutAgent = b.control.address, true
+	b.Bed = traffic.Start(t, traffic.Options{Sims: n, Sim: traffic.Instant(), Options: o})
+	b.reports.serve(t, b.AgentURL()[len("http://"):])
+	return b
+}
+
+// control is a running control plane.
+type control struct {
+	*controlplane.Server
+	address string
+	stop    func()
+}
+
+// startControl serves on an address, or on a free port, until stop or the end of the test.
+func startControl(t *testing.T, address string) *control {
+	t.Helper()
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &control{address: l.Addr().String()}
+	c.Server = controlplane.New(controlplane.Options{Listener: l, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := c.Serve(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	c.stop = func() {
+		cancel()
+		running.Wait()
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+// reports keeps which plan each worker says to have.
+type reports struct {
+	mu      sync.Mutex
+	workers map[workerKey]report.Worker
+}
+
+type workerKey struct {
+	process uint64
+	number  uint16
+}
+
+// serve answers polls until the end of the test.
+func (r *reports) serve(t *testing.T, address string) {
+	t.Helper()
+	l, err := net.Listen("tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.workers = make(map[workerKey]report.Worker)
+	s := &http.Server{Handler: http.HandlerFunc(r.poll), ReadHeaderTimeout: time.Second}
+	var running sync.WaitGroup
+	running.Go(func() { _ = s.Serve(l) })
+	t.Cleanup(func() {
+		_ = s.Close()
+		running.Wait()
+	})
+}
+
+func (r *reports) poll(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err == nil && len(body) > 0 {
+		if v, err := report.Open(body); err == nil {
+			r.add(v)
+		}
+	}
+	select { // no busy loop; nothing waits for this
+	case <-req.Context().Done():
+	case <-time.After(20 * time.Millisecond):
+	}
+	w.WriteHeader(http.StatusNotModified)
+}
+
+func (r *reports) add(v report.View) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for it := v.Records(); it.Next(); {
+		var w report.Worker
+		it.Record.Worker(&w)
+		r.workers[workerKey{v.Process(), w.Number}] = w
+	}
+}
+
+// inForce returns how many workers run the plan with that revision, and how many there are.
+func (r *reports) inForce(revision uint64) (n, all int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.workers {
+		all++
+		if w.Revision == revision {
+			n++
+		}
+	}
+	return n, all
+}
+
+// waitInForce waits until every VM says that it runs p: those of the workers, and the main thread's.
+func (b *bed) waitInForce(t *testing.T, p *plan.Plan, workers int) {
+	t.Helper()
+	traffic.Until(t, "the plan at all workers", func() error {
+		if n, all := b.reports.inForce(p.RevisionID()); n != all || all != workers+1 {
+			return fmt.Errorf("%d of %d VMs have it, want all of %d", n, all, workers+1)
+		}
+		return nil
+	})
+}
+
+// plan compiles the default configuration after edit, for the bed's endpoints.
+func (b *bed) plan(t *testing.T, edit func(*config.Config)) *plan.Plan {
+	t.Helper()
+	return compile(t, edit, b.Sims)
+}
+
+func compile(t *testing.T, edit func(*config.Config), sims harness.Sims) *plan.Plan {
+	t.Helper()
+	c, err := config.Load(nil, registry.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if edit != nil {
+		edit(c)
+	}
+	s := config.Settings{AgentCluster: c.Zerohop.Envoy.AgentCluster}
+	for _, sim := range sims {
+		s.Endpoints = append(s.Endpoints, discovery.Endpoint{Namespace: "default", Name: sim.Name(), Address: netip.MustParseAddrPort(sim.Addr())})
+	}
+	return c.Plan(s)
+}
+
+// inMode edits a configuration to use a destination mode.
+func inMode(mode string) func(*config.Config) {
+	return func(c *config.Config) { c.Zerohop.DestinationMode = mode }
+}
+
+// setEndpoints sends Envoy the simulated endpoints, in a state each; those without one are healthy.
+func (b *bed) setEndpoints(states ...controlplane.Health) {
+	var list []controlplane.Endpoint
+	for i, sim := range b.Sims {
+		e := controlplane.Endpoint{Name: sim.Name(), Address: sim.Addr()}
+		if i < len(states) {
+			e.Health = states[i]
+		}
+		list = append(list, e)
+	}
+	b.control.SetEndpoints(list)
+}
+
+// waitNode waits until the one connected Envoy is as ok wants it.
+func (c *control) waitNode(t *testing.T, what string, ok func(controlplane.NodeStatus) bool) controlplane.NodeStatus {
+	t.Helper()
+	var got controlplane.NodeStatus
+	traffic.Until(t, what, func() error {
+		for _, n := range c.Nodes() {
+			if n.Connected && ok(n) {
+				got = n
+				return nil
+			}
+		}
+		return fmt.Errorf("nodes are %+v", c.Nodes())
+	})
+	return got
+}
+
+// waitAcked waits until Envoy has accepted p.
+func (c *control) waitAcked(t *testing.T, p *plan.Plan) {
+	t.Helper()
+	c.waitNode(t, "Envoy to accept the plan", func(n controlplane.NodeStatus) bool { return n.Plan.Acked == p.Revision })
+}
+
+// load sends requests from several connections until it is ended.
+type load struct {
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	mu      sync.Mutex
+	sent    int
+	bad     []string
+}
+
+// startLoad sends chats to url from conns connections, one after the other each.
+func startLoad(t *testing.T, url string, conns int) *load {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &load{cancel: cancel}
+	for range conns {
+		l.running.Go(func() { l.run(ctx, url) })
+	}
+	t.Cleanup(func() { l.end() })
+	return l
+}
+
+func (l *load) run(ctx context.Context, url string) {
+	tr := &http.Transport{}
+	defer tr.CloseIdleConnections()
+	c := &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	for ctx.Err() == nil {
+		what := ask(c, url)
+		l.mu.Lock()
+		l.sent++
+		if what != nil {
+			l.bad = append(l.bad, what.Error())
+		}
+		l.mu.Unlock()
+		time.Sleep(2 * time.Millisecond) // the machine has other things to do
+	}
+}
+
+const chat = `{"model":"sim-model","messages":[{"role":"user","content":"hello"}]}`
+
+// ask sends one chat, and says what was wrong with the answer.
+func ask(c *http.Client, url string) error {
+	resp, err := c.Post(url+traffic.PathChat, "application/json", strings.NewReader(chat))
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d: %.200s", resp.StatusCode, b)
+	}
+	return nil
+}
+
+// more waits until n further requests were answered.
+func (l *load) more(t *testing.T, n int) {
+	t.Helper()
+	goal := l.count() + n
+	traffic.Until(t, "requests", func() error {
+		if got := l.count(); got < goal {
+			return fmt.Errorf("%d of %d", got, goal)
+		}
+		return nil
+	})
+}
+
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent
+}
+
+// end stops the load and returns what went wrong.
+func (l *load) end() []string {
+	l.cancel()
+	l.running.Wait()
+	return l.bad
+}
+
+func contextWithPatience() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), time.Minute)
+}
+
+// equal returns an error that shows both if they differ.
+func equal(got, want any) error {
+	if d := cmp.Diff(want, got); d != "" {
+		return errors.New(d)
+	}
+	return nil
+}

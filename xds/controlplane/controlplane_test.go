@@ -1,0 +1,208 @@
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/zerohop/zerohop/xds/bootstrap"
+)
+
+// ones and so on are the revisions of testPlan.
+var (
+	ones   = strings.Repeat("1", 16)
+	twos   = strings.Repeat("2", 16)
+	threes = strings.Repeat("3", 16)
+)
+
+func TestPlansArriveAndAreAccepted(t *testing.T) {
+	b := serve(t)
+	c := b.connect(t, envoyNode("a", "edge", "/m.wasm"))
+	c.subscribe(typePlan, bootstrap.FilterName) // before there is a plan
+	b.until(t, "the node", func(n []NodeStatus) bool { return len(n) == 1 })
+	b.SetPlan(testPlan('1'))
+	c.ack(c.receive(typePlan, ones))
+	b.SetPlan(testPlan('2'))
+	c.ack(c.receive(typePlan, twos))
+	got := b.until(t, "the second plan", func(n []NodeStatus) bool { return n[0].Plan.Acked == twos })
+	want := []NodeStatus{{
+		ID: "a", Group: "edge", Envoy: "1.40.0", Module: "/m.wasm", Connected: true, Plan: TypeStatus{Sent: twos, Acked: twos},
+	}}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(NodeStatus{}, "Since", "Peer")); d != "" {
+		t.Error(d)
+	}
+	if got[0].Peer == "" || got[0].Since.IsZero() {
+		t.Errorf("%+v", got[0])
+	}
+}
+
+// TestRefusal checks that a refusal is told and not repeated, and that the next plan is sent.
+func TestRefusal(t *testing.T) {
+	b := serve(t)
+	b.SetPlan(testPlan('1'))
+	c := b.connect(t, envoyNode("a", "edge", "/m.wasm"))
+	c.subscribe(typePlan, bootstrap.FilterName)
+	c.ack(c.receive(typePlan, ones))
+	b.SetPlan(testPlan('2'))
+	const reason = "Unable to create Wasm plugin\x1b[31m zerohop"
+	c.nack(c.receive(typePlan, twos), ones, reason)
+	got := b.until(t, "the refusal", func(n []NodeStatus) bool { return n[0].Rejects() })[0].Plan
+	want := TypeStatus{Sent: twos, Acked: ones, Nack: &Nack{Version: twos, Reason: "Unable to create Wasm plugin [31m zerohop"}}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Nack{}, "At")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]uint64{"edge": 1}, b.Refusals()); d != "" {
+		t.Error(d)
+	}
+
+	// The next message on the stream is not the refused plan again.
+	b.SetEndpoints([]Endpoint{{Address: "10.0.0.1:80"}})
+	c.subscribe(typeEndpoints, bootstrap.EndpointsCluster)
+	c.ack(c.receive(typeEndpoints, ""))
+
+	b.SetPlan(testPlan('3'))
+	c.ack(c.receive(typePlan, threes))
+	n := b.until(t, "the plan after", func(n []NodeStatus) bool { return n[0].Plan.Acked == threes })[0]
+	if n.Rejects() || n.Plan.Nack == nil {
+		t.Errorf("%+v", n.Plan)
+	}
+	if got := strings.Count(b.logs.String(), "refuses"); got != 1 || !strings.Contains(b.logs.String(), twos) {
+		t.Errorf("%d lines about it in %s", got, b.logs)
+	}
+}
+
+func TestReconnect(t *testing.T) {
+	b := serve(t)
+	b.SetPlan(testPlan('1'))
+	c := b.connect(t, envoyNode("a", "g", "/m.wasm"))
+	c.subscribe(typePlan, bootstrap.FilterName)
+	c.ack(c.receive(typePlan, ones))
+	c.close()
+	gone := b.until(t, "the end", func(n []NodeStatus) bool { return len(n) == 1 && !n[0].Connected })
+	if gone[0].Plan.Sent != ones {
+		t.Errorf("%+v", gone[0])
+	}
+	c = b.connect(t, envoyNode("a", "g", "/m.wasm"))
+	c.send(&discovery.DiscoveryRequest{TypeUrl: typePlan, ResourceNames: []string{bootstrap.FilterName}, VersionInfo: ones})
+	c.ack(c.receive(typePlan, ones))
+	b.until(t, "one node", func(n []NodeStatus) bool { return len(n) == 1 && n[0].Connected && n[0].Plan.Acked == ones })
+}
+
+// TestManyNodes connects hundreds of Envoys, some with another module path, and changes the plan under them.
+func TestManyNodes(t *testing.T) {
+	const n = 300
+	b := serve(t)
+	b.SetPlan(testPlan('1'))
+	var got, all sync.WaitGroup
+	got.Add(n)
+	for i := range n {
+		all.Go(func() {
+			module := fmt.Sprintf("/m%d.wasm", i%3)
+			c := b.connect(t, envoyNode(fmt.Sprintf("n%03d", i), fmt.Sprintf("g%d", i%2), module))
+			c.subscribe(typePlan, bootstrap.FilterName)
+			c.ack(c.receive(typePlan, ones))
+			got.Done()
+			r := c.receive(typePlan, twos)
+			if !strings.Contains(string(r.GetResources()[0].GetValue()), module) {
+				t.Errorf("the plan of node %d names another module than %s", i, module)
+			}
+			c.ack(r)
+		})
+	}
+	got.Wait()
+	b.SetPlan(testPlan('2'))
+	all.Wait()
+	b.until(t, "all to accept", func(nodes []NodeStatus) bool {
+		accepted := 0
+		for i := range nodes {
+			if nodes[i].Plan.Acked == twos {
+				accepted++
+			}
+		}
+		return accepted == n
+	})
+	b.state.mu.Lock()
+	defer b.state.mu.Unlock()
+	if got := len(b.state.sources[typePlan].encoded); got != 3 {
+		t.Errorf("the plan was encoded %d times, for three module paths", got)
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	tests := []struct {
+		name, id, module, typeURL, want string
+	}{
+		{"no id", "", "/m", typeEndpoints, "node.id is missing"},
+		{"plan without module", "a", "", typePlan, "node metadata: zerohop.wasm is missing"},
+		{"cluster without module", "a", "", typeClusters, "node metadata: zerohop.wasm is missing"},
+		{"module path too long", "a", strings.Repeat("x", maxPath+1), typePlan, "node metadata: zerohop.wasm is missing"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := serve(t)
+			c := b.connect(t, envoyNode(tt.id, "g", tt.module))
+			c.subscribe(tt.typeURL, "x")
+			_, err := c.stream.Recv()
+			if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestIncrementalIsRefused(t *testing.T) {
+	b := serve(t)
+	c := b.connect(t, envoyNode("a", "g", "/m"))
+	s, err := discovery.NewAggregatedDiscoveryServiceClient(c.conn).DeltaAggregatedResources(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); status.Code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "api_type: GRPC") {
+		t.Error(err)
+	}
+}
+
+// TestEndpointsAndCluster follows an Envoy that has its cluster from here too, and changes of its members.
+func TestEndpointsAndCluster(t *testing.T) {
+	b := serve(t)
+	c := b.connect(t, envoyNode("a", "g", "/m"))
+	c.subscribe(typeClusters)
+	c.ack(c.receive(typeClusters, ""))
+	c.subscribe(typeEndpoints, bootstrap.EndpointsCluster)
+	b.SetEndpoints([]Endpoint{{Address: "10.0.0.1:80"}, {Address: "10.0.0.2:80"}})
+	first := c.receive(typeEndpoints, "")
+	c.ack(first)
+	b.SetEndpoints([]Endpoint{{Address: "10.0.0.2:80"}, {Address: "10.0.0.1:80"}}) // the same set
+	b.SetEndpoints([]Endpoint{{Address: "10.0.0.2:80", Health: Draining}, {Address: "10.0.0.1:80"}})
+	second := c.receive(typeEndpoints, "")
+	if first.GetVersionInfo() == second.GetVersionInfo() || second.GetNonce() != "3" {
+		t.Errorf("versions %s and %s, nonce %s", first.GetVersionInfo(), second.GetVersionInfo(), second.GetNonce())
+	}
+	c.ack(second)
+	b.until(t, "all to be accepted", func(n []NodeStatus) bool {
+		return n[0].Endpoints.Acked == second.GetVersionInfo() && n[0].Clusters.Acked != ""
+	})
+}
+
+// TestRefusalsAreBounded checks that what Envoys call themselves cannot fill the memory.
+func TestRefusalsAreBounded(t *testing.T) {
+	n := newNodes(nil, nil)
+	for i := range 3 * maxGroups {
+		n.count(fmt.Sprint(i))
+	}
+	got := n.refusals()
+	if len(got) != maxGroups+1 || got[otherGroup] != 2*maxGroups {
+		t.Errorf("%d groups, %d others", len(got), got[otherGroup])
+	}
+	if got := printable(strings.Repeat("é", maxText), maxText); len(got) > maxText+len("…") || !strings.HasSuffix(got, "é…") {
+		t.Errorf("%q", got)
+	}
+}
