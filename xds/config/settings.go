@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/scrape"
 )
 
 // setting is one field of a ZerohopConfig that is not a list.
@@ -48,7 +49,7 @@ var settings = []setting{
 	{"scrape.maxPageBytes", whole(func(z *Zerohop) *int64 { return &z.Scrape.MaxPageBytes }, minPage, maxPage), "80 times a page of vLLM"},
 	{"scrape.path", words(func(z *Zerohop) *string { return &z.Scrape.Path }, urlPath), "the EPP's default"},
 	{"scrape.scheme", choice(func(z *Zerohop) *string { return &z.Scrape.Scheme }, SchemeHTTP, SchemeHTTPS), "the EPP's default"},
-	{"scrape.engine", choice(func(z *Zerohop) *string { return &z.Scrape.Engine }, EngineVLLM), "the names of metrics that are known"},
+	{"scrape.engine", choice(func(z *Zerohop) *string { return &z.Scrape.Engine }, scrape.Engines()...), "of endpoints whose labels name no other"},
 	{"scrape.bearerTokenFile", words(func(z *Zerohop) *string { return &z.Scrape.BearerTokenFile }, file), "no token is sent"},
 	{"scrape.tls.caFile", words(func(z *Zerohop) *string { return &z.Scrape.TLS.CAFile }, file), "the system's authorities"},
 	{"scrape.tls.certFile", words(func(z *Zerohop) *string { return &z.Scrape.TLS.CertFile }, file), "no client certificate"},
@@ -66,9 +67,9 @@ var settings = []setting{
 	{"agent.tls.keyFile", words(func(z *Zerohop) *string { return &z.Agent.TLS.KeyFile }, file), "plain text, on loopback"},
 	{"agent.tls.clientCAFile", words(func(z *Zerohop) *string { return &z.Agent.TLS.ClientCAFile }, file), "clients need no certificate"},
 	{"agent.bearerTokenFile", words(func(z *Zerohop) *string { return &z.Agent.BearerTokenFile }, file), "clients need no token"},
-	{"agent.maxConnections", whole(func(z *Zerohop) *int { return &z.Agent.MaxConnections }, 1, maxConnections), "hundreds of Envoys with a few each"},
+	{"agent.maxConnections", whole(func(z *Zerohop) *int { return &z.Agent.MaxConnections }, 0, maxConnections), "hundreds of Envoys with a few each"},
 	{"agent.requestsPerSecond", rate(func(z *Zerohop) *float64 { return &z.Agent.RequestsPerSecond }, 0, maxRate),
-		"hundreds of Envoys that poll at every new snapshot"},
+		"of one client address; an Envoy asks at every new snapshot"},
 
 	{"envoy.agentCluster", words(func(z *Zerohop) *string { return &z.Envoy.AgentCluster }, name), "the name in the rendered bootstrap"},
 }

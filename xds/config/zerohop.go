@@ -36,7 +36,7 @@ type Scrape struct {
 	MaxPageBytes    int64
 	Path            string
 	Scheme          string // "http" or "https"
-	Engine          string // EngineVLLM
+	Engine          string // one of scrape.Engines, for endpoints without a label that names theirs
 	TLS             ClientTLS
 	BearerTokenFile string // empty for none
 }
@@ -67,7 +67,7 @@ type DNS struct {
 	MinTTL, MaxTTL time.Duration // bounds of the time between two queries
 }
 
-// The values of Scrape.Scheme and Scrape.Engine.
+// The values of Scrape.Scheme, and the default of Scrape.Engine.
 const (
 	SchemeHTTP  = "http"
 	SchemeHTTPS = "https"
@@ -81,8 +81,8 @@ type Agent struct {
 	XDSListen         netip.AddrPort // gRPC: ADS
 	TLS               ServerTLS
 	BearerTokenFile   string  // empty for none
-	MaxConnections    int     // of each listener
-	RequestsPerSecond float64 // over all clients
+	MaxConnections    int     // of all listeners together; 0 for no cap
+	RequestsPerSecond float64 // of one client address; 0 for no limit
 }
 
 // ServerTLS configures the agent as a TLS server. Without CertFile it serves plain text.

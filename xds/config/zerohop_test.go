@@ -31,7 +31,7 @@ scrape:
   maxPageBytes: 1048576
   path: /stats
   scheme: https
-  engine: vllm
+  engine: sglang
   bearerTokenFile: /run/token
   tls: {caFile: ca.pem, certFile: cert.pem, keyFile: key.pem, serverName: vllm.example, insecureSkipVerify: true}
 discovery:
@@ -59,7 +59,7 @@ var wholeZerohop = Zerohop{
 	Bounds: Bounds{Endpoints: 100, IndexBlocks: 65536}, DrainTimeout: 90 * time.Second,
 	Scrape: Scrape{
 		Interval: 50 * time.Millisecond, Timeout: 200 * time.Millisecond, Staleness: 5 * time.Second, MaxPageBytes: 1 << 20,
-		Path: "/stats", Scheme: SchemeHTTPS, Engine: EngineVLLM, BearerTokenFile: "/run/token",
+		Path: "/stats", Scheme: SchemeHTTPS, Engine: "sglang", BearerTokenFile: "/run/token",
 		TLS: ClientTLS{CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", ServerName: "vllm.example", InsecureSkipVerify: true},
 	},
 	Discovery: Discovery{
@@ -131,7 +131,7 @@ func TestWholeDocumentSetsEverything(t *testing.T) {
 		switch {
 		case !at(root, s.path).Exists():
 			t.Errorf("%s is not set", s.path)
-		case s.form.show(&d) == s.form.show(&wholeZerohop) && s.path != "scrape.engine": // which knows one engine
+		case s.form.show(&d) == s.form.show(&wholeZerohop):
 			t.Errorf("%s is set to its default", s.path)
 		case s.why == "":
 			t.Errorf("%s: no reason for its default", s.path)
@@ -161,7 +161,7 @@ line 4: scrape.staleness: -1s is outside 10ms to 24h0m0s`},
 line 3: bounds.endpoints: 0 is outside 1 to 65536
 line 3: bounds.indexBlocks: 2000.5 is not a whole number
 line 4: scrape.maxPageBytes: must be a number, not the string "4Mi"
-line 5: agent.maxConnections: 1e+09 is outside 1 to 1048576
+line 5: agent.maxConnections: 1e+09 is outside 0 to 1048576
 line 5: agent.requestsPerSecond: -1 is outside 0 to 1e+06`},
 		{"index too large", zheader + "bounds:\n  endpoints: 8192\n  indexBlocks: 1048576\n", `
 line 5: bounds.indexBlocks: must be at most 493447 with 8192 endpoints, not 1048576: the prefix index of a worker would take more than 512 MiB`},
