@@ -25,6 +25,7 @@ const (
 type cli struct {
 	Agent   agentCmd  `cmd:"" help:"Scrape the endpoints and publish snapshots to Envoy."`
 	Render  renderCmd `cmd:"" help:"Render configuration for other programs."`
+	Status  statusCmd `cmd:"" help:"Say which plan every Envoy has, and what it refuses. Exit code 1 if something is refused."`
 	Version struct{}  `cmd:"" help:"Print the version."`
 }
 
@@ -71,6 +72,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.Agent.run(ctx, stderr)
 	case "render envoy":
 		err = c.Render.Envoy.run(stdout, stderr)
+	case "status":
+		err = c.Status.run(ctx, stdout)
 	case "version":
 		_, err = fmt.Fprintln(stdout, version())
 	}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zerohop/zerohop/xds/agentclient"
+	"github.com/zerohop/zerohop/xds/controlplane"
+	"github.com/zerohop/zerohop/xds/status"
+)
+
+type statusCmd struct {
+	agentclient.Options
+	Output string `short:"o" default:"text" enum:"text,json" help:"Format: ${enum}. Default ${default}."`
+}
+
+// run prints the agent's status. It fails if something is not in force that should be: an Envoy refuses what it was sent, or
+// the agent refuses its configuration file.
+func (s *statusCmd) run(ctx context.Context, stdout io.Writer) error {
+	c, err := agentclient.New(s.Options)
+	if err != nil {
+		return usageError{err}
+	}
+	defer c.Close()
+	var st status.Status
+	if err := c.JSON(ctx, status.Path, &st); err != nil {
+		return err
+	}
+	if s.Output == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		err = e.Encode(st)
+	} else {
+		_, err = io.WriteString(stdout, statusText(&st, time.Now()))
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(&st)
+}
+
+// verdict returns an error if the status is not as it should be.
+func verdict(st *status.Status) error {
+	refusing := 0
+	for i := range st.Nodes {
+		if st.Nodes[i].Connected && st.Nodes[i].Rejects() {
+			refusing++
+		}
+	}
+	switch {
+	case !st.Config.OK:
+		return fmt.Errorf("the agent refuses the configuration in %s and keeps the one before", st.Config.File)
+	case refusing > 0:
+		return fmt.Errorf("%d of %d Envoys refuse what they were sent and keep what they had", refusing, len(st.Nodes))
+	}
+	return nil
+}
+
+// statusText formats a status for people.
+func statusText(st *status.Status, now time.Time) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	state := "in force"
+	if !st.Config.OK {
+		state = "refused: " + strings.ReplaceAll(strings.TrimSpace(st.Config.Error), "\n", "\n\t")
+	}
+	_, _ = fmt.Fprintf(w, "configuration\t%s, %s\n", st.Config.File, state)
+	_, _ = fmt.Fprintf(w, "\tsince %s\n", ago(now, st.Config.Since))
+	_, _ = fmt.Fprintf(w, "plan\t%s\n", cmp.Or(st.Revision, "-"))
+	_, _ = fmt.Fprintf(w, "endpoints\t%d, in snapshot %d\n", st.Endpoints, st.Snapshot)
+	_ = w.Flush()
+	b.WriteByte('\n')
+	if len(st.Nodes) == 0 {
+		b.WriteString("No Envoy is connected.\n")
+		return b.String()
+	}
+	nodeTable(&b, st.Nodes, now)
+	return b.String()
+}
+
+// nodeTable lists the Envoys, and below what they last refused.
+func nodeTable(b *strings.Builder, nodes []status.Node, now time.Time) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "GROUP\tNODE\tENVOY\tCONNECTED\tPLAN SENT\tACCEPTED\tIN FORCE AT WORKERS\tREFUSES")
+	for i := range nodes {
+		n := &nodes[i]
+		connected := ago(now, n.Since)
+		if !n.Connected {
+			connected = "gone " + connected
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Group, n.ID, cmp.Or(n.Envoy, "-"), connected,
+			cmp.Or(n.Plan.Sent, "-"), cmp.Or(n.Plan.Acked, "-"), inForce(n), refuses(n))
+	}
+	_ = w.Flush()
+	for i := range nodes {
+		n := &nodes[i]
+		for _, t := range []struct {
+			what string
+			controlplane.TypeStatus
+		}{{"plan", n.Plan}, {"endpoints", n.Endpoints}, {"clusters", n.Clusters}} {
+			if t.Nack != nil {
+				_, _ = fmt.Fprintf(b, "\n%s/%s refused %s %s %s:\n  %s\n", n.Group, n.ID, t.what, t.Nack.Version, ago(now, t.Nack.At), t.Nack.Reason)
+			}
+		}
+	}
+}
+
+// inForce says which plan how many workers run, the most frequent first.
+func inForce(n *status.Node) string {
+	if !n.Reported || len(n.Workers) == 0 {
+		return "no report"
+	}
+	counts := make(map[string]int)
+	for _, w := range n.Workers {
+		counts[cmp.Or(w.Revision, "none")]++
+	}
+	parts := make([]string, 0, len(counts))
+	for revision, count := range counts {
+		parts = append(parts, fmt.Sprintf("%s (%d of %d)", revision, count, len(n.Workers)))
+	}
+	slices.SortFunc(parts, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b[:strings.IndexByte(b, ' ')]], counts[a[:strings.IndexByte(a, ' ')]]), cmp.Compare(a, b))
+	})
+	return strings.Join(parts, ", ")
+}
+
+func refuses(n *status.Node) string {
+	var what []string
+	for _, t := range []struct {
+		name string
+		controlplane.TypeStatus
+	}{{"plan", n.Plan}, {"endpoints", n.Endpoints}, {"clusters", n.Clusters}} {
+		if t.Rejected() {
+			what = append(what, t.name)
+		}
+	}
+	return cmp.Or(strings.Join(what, ", "), "-")
+}
+
+// ago formats how long ago t was.
+func ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	d := max(0, now.Sub(t))
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100*time.Millisecond).String() + " ago"
+	case d < time.Hour:
+		return d.Round(time.Second).String() + " ago"
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") + " ago"
+}
