@@ -52,7 +52,7 @@ func (l *loop) dial(ctx context.Context, deadline time.Time) (Failure, error) {
 	defer cancel()
 	raw, err := o.DialContext(dialCtx, "tcp", l.address)
 	if err != nil {
-		return timeoutOr(FailureConnect, deadline), err
+		return classify(FailureConnect, err, deadline), err
 	}
 	c := &conn{raw: raw, stream: raw, unwatch: context.AfterFunc(ctx, func() { _ = raw.Close() })}
 	l.conn = c
@@ -66,7 +66,7 @@ func (l *loop) dial(ctx context.Context, deadline time.Time) (Failure, error) {
 		}
 		client := tls.Client(raw, config)
 		if err := client.HandshakeContext(dialCtx); err != nil {
-			return timeoutOr(FailureTLS, deadline), err
+			return classify(FailureTLS, err, deadline), err
 		}
 		c.stream = client
 	}
@@ -130,10 +130,10 @@ func (c *conn) ask(request []byte, deadline time.Time) (*http.Response, Failure,
 	}
 	c.limit.N = maxHeader
 	if _, err := c.stream.Write(request); err != nil {
-		return nil, timeoutOr(FailureConnect, deadline), unanswered(used, err)
+		return nil, classify(FailureConnect, err, deadline), unanswered(used, err)
 	}
 	if _, err := c.reader.Peek(1); err != nil {
-		return nil, timeoutOr(FailureConnect, deadline), unanswered(used, err)
+		return nil, classify(FailureConnect, err, deadline), unanswered(used, err)
 	}
 	for range maxInterim {
 		resp, err := http.ReadResponse(c.reader, getRequest)
@@ -141,7 +141,7 @@ func (c *conn) ask(request []byte, deadline time.Time) (*http.Response, Failure,
 		case err != nil && c.limit.N <= 0:
 			return nil, FailureSize, errHeader
 		case err != nil:
-			return nil, timeoutOr(FailureConnect, deadline), err
+			return nil, classify(FailureConnect, err, deadline), err
 		case resp.StatusCode >= 200:
 			c.limit.N = math.MaxInt64 // readPage has a limit of its own
 			return resp, "", nil
@@ -179,7 +179,7 @@ func readPage(page []byte, resp *http.Response, limit int64, deadline time.Time)
 		case err == io.EOF: //nolint:errorlint // Read returns it bare
 			return page, "", nil
 		case err != nil:
-			return page, timeoutOr(FailureConnect, deadline), fmt.Errorf("read the page: %w", err)
+			return page, classify(FailureConnect, err, deadline), fmt.Errorf("read the page: %w", err)
 		}
 		if len(page) == cap(page) {
 			grown := make([]byte, len(page), min(2*int64(cap(page)), limit+1))
@@ -189,10 +189,14 @@ func readPage(page []byte, resp *http.Response, limit int64, deadline time.Time)
 	}
 }
 
-// timeoutOr returns FailureTimeout when the time is up, otherwise f.
-func timeoutOr(f Failure, deadline time.Time) Failure {
-	if time.Now().Before(deadline) {
-		return f
+// classify returns FailureTimeout when the time is up, FailureTLS when the peer ended TLS (one that wants a client certificate
+// does so only after the handshake), otherwise f.
+func classify(f Failure, err error, deadline time.Time) Failure {
+	if !time.Now().Before(deadline) {
+		return FailureTimeout
 	}
-	return FailureTimeout
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "remote error" {
+		return FailureTLS
+	}
+	return f
 }
