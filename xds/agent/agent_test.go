@@ -16,13 +16,18 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/snapshot"
+	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/memnet"
 )
 
-const agentAddress = "127.0.0.1:18001"
+const (
+	agentAddress = "127.0.0.1:18001"
+	xdsAddress   = "127.0.0.1:18000"
+)
 
 // world is an agent and its endpoints on a virtual network and clock.
 type world struct {
@@ -58,11 +63,7 @@ func start(t *testing.T, n int) (w *world, stop func()) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	running.Go(func() {
-		err := Run(ctx, Options{
-			Listener: w.net.Listen(agentAddress), Endpoints: eps, Interval: 250 * time.Millisecond, Hold: 25 * time.Second,
-			Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler), DialContext: w.net.DialContext,
-		})
-		if err != nil {
+		if err := Run(ctx, w.options(discovery.Static(eps))); err != nil {
 			t.Error(err)
 		}
 	})
@@ -78,6 +79,18 @@ func start(t *testing.T, n int) (w *world, stop func()) {
 		if took := time.Since(begin); took > time.Second {
 			t.Errorf("the agent took %v to stop", took)
 		}
+	}
+}
+
+// options returns those of an agent with the default configuration.
+func (w *world) options(sources ...discovery.Source) Options {
+	c, err := config.Load(nil, registry.Specs())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return Options{
+		HTTP: w.net.Listen(agentAddress), XDS: w.net.Listen(xdsAddress), Config: c, Sources: sources, Hold: 25 * time.Second,
+		DialContext: w.net.DialContext, Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -191,10 +204,7 @@ func TestNoEndpoints(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
-			if err := Run(ctx, Options{
-				Listener: w.net.Listen(agentAddress), Interval: time.Second, Hold: time.Second,
-				Log: slog.New(slog.DiscardHandler),
-			}); err != nil {
+			if err := Run(ctx, w.options()); err != nil {
 				t.Error(err)
 			}
 		})

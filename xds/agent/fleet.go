@@ -3,7 +3,8 @@ package agent
 import (
 	"context"
 	"log/slog"
-	"slices"
+	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,87 +13,123 @@ import (
 	"github.com/zerohop/zerohop/xds/scrape"
 )
 
-// coalesce is the least time between two versions: the results of many endpoints go out together.
-const coalesce = 10 * time.Millisecond
+const (
+	// coalesce is the least time between two versions: the results of many endpoints go out together.
+	coalesce = 10 * time.Millisecond
+	// drainCheck is how often drained endpoints are looked for.
+	drainCheck = 500 * time.Millisecond
+	// drainLeast is how long an endpoint drains at least: until then not every worker need have heard of it.
+	drainLeast = 2 * time.Second
+)
+
+// scraper is what the fleet needs of package scrape.
+type scraper interface {
+	Run(ctx context.Context, e discovery.Endpoint, report func(scrape.Sample))
+}
+
+// key identifies an endpoint. The same name under another address is another endpoint.
+type key struct {
+	id      string
+	address netip.AddrPort
+}
+
+func keyOf(e *discovery.Endpoint) key { return key{e.ID(), e.Address} }
+
+// member is one endpoint that is known, or was until recently.
+type member struct {
+	endpoint discovery.Endpoint
+	address  string // of endpoint, as text
+	sample   scrape.Sample
+	before   scrape.Sample // what was known when the present scraping began
+	tried    bool
+	drains   time.Time          // when discovery dropped it; zero while it is listed
+	stop     context.CancelFunc // ends its scraping
+}
 
 // result is one try of one endpoint.
 type result struct {
-	index  int
-	sample scrape.Sample
+	key     key
+	scraper uint64 // the one that it came from
+	sample  scrape.Sample
 }
 
-// fleet owns what is known of all endpoints and publishes it. Everything but ready belongs to the goroutine of run.
+// settings are what can change while the fleet runs.
+type settings struct {
+	scraper scraper
+	drain   time.Duration // how long a dropped endpoint stays at most
+}
+
+// fleet owns what is known of all endpoints: it starts and stops their scraping, and publishes. What other goroutines may use
+// are ready, count and the channels; the rest belongs to the goroutine of run.
+//
+// An endpoint that discovery drops is published as draining, so that workers give it no request while its open streams go
+// on, and is forgotten when the filters report none in flight any more, at the latest after settings.drain. One that is
+// listed again in the meantime goes on as before.
 type fleet struct {
-	endpoints []publish.Endpoint
-	tried     []bool
-	untried   int
-	results   chan result
+	lists   chan []discovery.Endpoint
+	results chan result
+	changes chan settings
+	ready   atomic.Bool  // a list is known, and every endpoint of it has been tried
+	count   atomic.Int64 // endpoints that are known
+
 	store     *publish.Store
+	reports   *publish.Fleet
+	published func() // called after each version
 	log       *slog.Logger
-	ready     atomic.Bool // every endpoint has been tried
+
+	set       settings
+	scraperID uint64 // counts scrapers, so that late results of an earlier one can be told
+	members   map[key]*member
+	listed    bool
+	untried   int
+	scrapes   sync.WaitGroup
 }
 
-func newFleet(eps []discovery.Endpoint, store *publish.Store, log *slog.Logger) *fleet {
-	f := &fleet{
-		endpoints: make([]publish.Endpoint, len(eps)), tried: make([]bool, len(eps)), untried: len(eps),
-		results: make(chan result), store: store, log: log,
+func newFleet(set settings, store *publish.Store, reports *publish.Fleet, published func(), log *slog.Logger) *fleet {
+	return &fleet{
+		lists: make(chan []discovery.Endpoint), results: make(chan result), changes: make(chan settings),
+		store: store, reports: reports, published: published, log: log, set: set, members: make(map[key]*member),
 	}
-	for i := range eps {
-		f.endpoints[i] = publish.Endpoint{Name: eps[i].ID(), Address: eps[i].Address.String()}
-	}
-	f.ready.Store(len(eps) == 0)
-	return f
 }
 
-// report sends the result of endpoint i to run.
-func (f *fleet) report(ctx context.Context, i int, s scrape.Sample) {
+// send passes v to the goroutine of run, unless ctx ends before.
+func send[T any](ctx context.Context, to chan<- T, v T) {
 	select {
-	case f.results <- result{i, s}:
+	case to <- v:
 	case <-ctx.Done():
 	}
 }
 
-// run publishes the endpoints at once, unscraped, and again whenever there are results, until ctx ends. Failed tries count
-// as results: the ages of the old numbers go out with them.
+// run works until ctx ends, and returns when all scraping has ended.
 func (f *fleet) run(ctx context.Context) {
-	f.publish()
+	defer f.scrapes.Wait()
 	gap := time.NewTimer(0)
 	defer gap.Stop()
 	<-gap.C
-	waiting := false // a version is due when gap fires
+	drains := time.NewTicker(drainCheck)
+	defer drains.Stop()
+	due := false // a version is due when gap fires
 	for {
+		news := false
 		select {
 		case <-ctx.Done():
 			return
+		case list := <-f.lists:
+			f.take(ctx, list)
+			f.publish() // at once: workers must not choose what is gone
+		case s := <-f.changes:
+			f.change(ctx, s)
 		case r := <-f.results:
-			f.take(r)
-			if !waiting {
-				gap.Reset(coalesce)
-				waiting = true
-			}
+			news = f.learn(r)
+		case <-drains.C:
+			news = f.dropDrained()
 		case <-gap.C:
 			f.publish()
-			waiting = false
+			due = false
 		}
-	}
-}
-
-// take stores a result.
-func (f *fleet) take(r result) {
-	f.endpoints[r.index].Sample = r.sample
-	if !f.tried[r.index] {
-		f.tried[r.index] = true
-		f.untried--
-	}
-}
-
-// publish makes the present state the newest version.
-func (f *fleet) publish() {
-	if err := f.store.Publish(slices.Clone(f.endpoints), time.Now()); err != nil {
-		f.log.Error("snapshot is not published; the one before stays", "error", err)
-		return
-	}
-	if f.untried == 0 {
-		f.ready.Store(true)
+		if news && !due {
+			gap.Reset(coalesce)
+			due = true
+		}
 	}
 }

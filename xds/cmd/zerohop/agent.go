@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,8 +11,10 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/zerohop/zerohop/xds/access"
 	"github.com/zerohop/zerohop/xds/agent"
 	"github.com/zerohop/zerohop/xds/config"
+	"github.com/zerohop/zerohop/xds/discovery"
 )
 
 // minInterval is the shortest scrape interval: a vLLM server needs 7 to 8 ms for a page.
@@ -19,26 +22,90 @@ const minInterval = 10 * time.Millisecond
 
 type agentCmd struct {
 	inputs
-	Listen         netip.AddrPort `default:"127.0.0.1:18001" placeholder:"IP:PORT" help:"Where snapshots are served; only Envoy should reach it. Default ${default}."`
-	ScrapeInterval time.Duration  `default:"250ms" placeholder:"DURATION" help:"Time between two scrapes of an endpoint. Default ${default}."`
+	Listen         netip.AddrPort `placeholder:"IP:PORT" help:"HTTP: snapshots, metrics, status. Default: agent.listen of the configuration, or 127.0.0.1:18001."`
+	XDSListen      netip.AddrPort `name:"xds-listen" placeholder:"IP:PORT" help:"gRPC: xDS (ADS). Default: agent.xdsListen of the configuration, or 127.0.0.1:18000."`
+	ScrapeInterval time.Duration  `placeholder:"DURATION" help:"Time between two scrapes of an endpoint. Default: scrape.interval of the configuration, or 250ms."`
+	LogFormat      string         `enum:"text,json" default:"text" help:"Format of the log: ${enum}. Default ${default}."`
 }
 
 // run runs the agent until ctx ends.
 func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
-	if a.ScrapeInterval < minInterval {
+	if a.ScrapeInterval != 0 && a.ScrapeInterval < minInterval {
 		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", a.ScrapeInterval, minInterval)}
 	}
-	// The agent needs nothing from the document; it is read so that a wrong one is refused here too.
-	_, eps, err := a.load(stderr)
+	if _, _, err := a.inputs.load(stderr); err != nil {
+		return err
+	}
+	doc, err := readBounded(a.ConfigFile)
 	if err != nil {
 		return err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.Listen.String())
+	c, err := a.config(doc)
 	if err != nil {
+		return usageError{err}
+	}
+	if a.Endpoints == "" && !agent.HasSource(c) {
+		return usageError{agent.ErrNoSource}
+	}
+	if c.Zerohop.Agent.Disabled {
+		return usageError{fmt.Errorf("%s: agent.enabled is false: this configuration is for Envoys without agent", a.ConfigFile)}
+	}
+	var handler slog.Handler = slog.NewTextHandler(stderr, nil)
+	if a.LogFormat == "json" {
+		handler = slog.NewJSONHandler(stderr, nil)
+	}
+	log := slog.New(handler)
+	o := agent.Options{
+		Config: c, Document: doc, ConfigFile: a.ConfigFile, Load: a.config,
+		Hold: config.PollHold, Jitter: rand.Float64, Log: log,
+	}
+	if a.Endpoints != "" {
+		o.Sources = append(o.Sources, discovery.NewFile(a.Endpoints, true, log))
+	}
+	if err := open(ctx, &o, &c.Zerohop.Agent); err != nil {
+		return err
+	}
+	return agent.Run(ctx, o)
+}
+
+// config loads a document. Flags have the last word.
+func (a *agentCmd) config(doc []byte) (*config.Config, error) {
+	c, err := loadConfig(doc)
+	if err != nil {
+		return nil, err
+	}
+	z := &c.Zerohop
+	if a.Listen.IsValid() {
+		z.Agent.Listen = a.Listen
+	}
+	if a.XDSListen.IsValid() {
+		z.Agent.XDSListen = a.XDSListen
+	}
+	if a.ScrapeInterval != 0 {
+		z.Scrape.Interval = a.ScrapeInterval
+	}
+	return c, nil
+}
+
+// open decides who may talk to the agent and opens its listeners.
+func open(ctx context.Context, o *agent.Options, c *config.Agent) error {
+	var err error
+	o.Access, err = access.New(access.Options{
+		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ClientCAFile: c.TLS.ClientCAFile, BearerTokenFile: c.BearerTokenFile,
+		MaxConnections: c.MaxConnections, RequestsPerSecond: c.RequestsPerSecond,
+	}, o.Log)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := errors.Join(o.Access.CheckListen(c.Listen), o.Access.CheckListen(c.XDSListen)); err != nil {
+		return usageError{err}
+	}
+	if o.HTTP, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen.String()); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	return agent.Run(ctx, agent.Options{
-		Listener: l, Endpoints: eps, Interval: a.ScrapeInterval, Hold: config.PollHold,
-		Jitter: rand.Float64, Log: slog.New(slog.NewTextHandler(stderr, nil)),
-	})
+	if o.XDS, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.XDSListen.String()); err != nil {
+		_ = o.HTTP.Close()
+		return fmt.Errorf("--xds-listen: %w", err)
+	}
+	return nil
 }

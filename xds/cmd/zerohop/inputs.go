@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -12,23 +13,37 @@ import (
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
-// load reads both files and prints the warnings. An error lists all problems of both.
+// loadConfig loads the documents of a configuration file.
+func loadConfig(doc []byte) (*config.Config, error) { return config.Load(doc, registry.Specs()) }
+
+// load reads the configuration and every endpoint that stands in a file, and prints the warnings. An error lists all
+// problems of all files.
 func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, error) {
-	c, configErr := readFile(in.ConfigFile, func(b []byte) (*config.Config, error) { return config.Load(b, registry.Specs()) })
-	eps, endpointsErr := readFile(in.Endpoints, discovery.ParseFile)
-	switch {
-	case configErr != nil && endpointsErr != nil:
-		return nil, nil, usageError{fmt.Errorf("%w\n%w", configErr, endpointsErr)}
-	case configErr != nil:
-		return nil, nil, usageError{configErr}
-	case endpointsErr != nil:
-		return nil, nil, usageError{endpointsErr}
+	c, configErr := readFile(in.ConfigFile, loadConfig)
+	var eps []discovery.Endpoint
+	var problems []string
+	if configErr != nil {
+		problems = append(problems, configErr.Error())
 	}
-	if len(eps) > config.MaxEndpoints {
-		return nil, nil, usageError{fmt.Errorf("%s: %d endpoints; the filter considers at most %d", in.Endpoints, len(eps), config.MaxEndpoints)}
+	for _, name := range in.endpointFiles(c) {
+		more, err := readFile(name, discovery.ParseFile)
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+		eps = append(eps, more...)
+	}
+	if c != nil {
+		eps = append(eps, c.Zerohop.Discovery.Endpoints...)
+	}
+	problems = append(problems, repeated(eps)...)
+	if problems != nil {
+		return nil, nil, usageError{fmt.Errorf("%s", strings.Join(problems, "\n"))}
+	}
+	if limit := c.Zerohop.Bounds.Endpoints; len(eps) > limit {
+		return nil, nil, usageError{fmt.Errorf("%d endpoints; the filter considers at most %d (bounds.endpoints)", len(eps), limit)}
 	}
 	if len(eps) == 0 {
-		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: there is no endpoint, and the file is read only at start\n", in.Endpoints)
+		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: there is no endpoint in any file\n", in.name())
 	}
 	for _, w := range c.Warnings {
 		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: %s\n", in.ConfigFile, w)
@@ -36,15 +51,48 @@ func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, 
 	return c, eps, nil
 }
 
+func (in *inputs) name() string {
+	if in.Endpoints != "" {
+		return in.Endpoints
+	}
+	return in.ConfigFile
+}
+
+// endpointFiles returns the names of the endpoint files: that of the flag, and those of the configuration.
+func (in *inputs) endpointFiles(c *config.Config) []string {
+	var names []string
+	if in.Endpoints != "" {
+		names = append(names, in.Endpoints)
+	}
+	if c == nil {
+		return names
+	}
+	for _, f := range c.Files() {
+		if f.Endpoints && f.Name != in.Endpoints {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// repeated returns the endpoints whose name or address is that of an earlier one of another source.
+func repeated(eps []discovery.Endpoint) []string {
+	var problems []string
+	names, addresses := make(map[string]bool), make(map[netip.AddrPort]bool)
+	for i := range eps {
+		e := &eps[i]
+		if names[e.ID()] || addresses[e.Address] {
+			problems = append(problems, fmt.Sprintf("endpoint %s at %s: name or address is that of an endpoint of another source", e.ID(), e.Address))
+		}
+		names[e.ID()], addresses[e.Address] = true, true
+	}
+	return problems
+}
+
 // readFile reads a file of bounded size and parses it. The lines of a parse error stand indented under the file's name.
 func readFile[T any](name string, parse func([]byte) (T, error)) (T, error) {
 	var zero T
-	f, err := os.Open(name)
-	if err != nil {
-		return zero, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, strictyaml.MaxBytes+1))
+	b, err := readBounded(name)
 	if err != nil {
 		return zero, err
 	}
@@ -53,4 +101,14 @@ func readFile[T any](name string, parse func([]byte) (T, error)) (T, error) {
 		return zero, fmt.Errorf("%s:\n  %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}
 	return v, nil
+}
+
+// readBounded reads a file up to the size beyond which strictyaml refuses it.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, strictyaml.MaxBytes+1))
 }

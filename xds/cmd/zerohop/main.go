@@ -23,7 +23,7 @@ const (
 
 // cli are the commands and their flags.
 type cli struct {
-	Agent   agentCmd  `cmd:"" help:"Scrape the endpoints and publish snapshots to Envoy."`
+	Agent   agentCmd  `cmd:"" help:"Find and scrape the endpoints, and serve plan and snapshots to Envoy."`
 	Render  renderCmd `cmd:"" help:"Render configuration for other programs."`
 	Status  statusCmd `cmd:"" help:"Say which plan every Envoy has, and what it refuses. Exit code 1 if something is refused."`
 	Version struct{}  `cmd:"" help:"Print the version."`
@@ -33,10 +33,10 @@ type renderCmd struct {
 	Envoy envoyCmd `cmd:"" help:"Render a complete Envoy bootstrap with the filter."`
 }
 
-// inputs are the files that every command reads.
+// inputs are the files that agent and render read.
 type inputs struct {
-	ConfigFile string `required:"" placeholder:"FILE" help:"EndpointPickerConfig (YAML or JSON). An empty file means the default: queue 2, KV cache 2, prefix 3."`
-	Endpoints  string `required:"" placeholder:"FILE" help:"Endpoint file in the format of the EPP's file discovery (YAML or JSON)."`
+	ConfigFile string `required:"" placeholder:"FILE" help:"EndpointPickerConfig, ZerohopConfig or both (YAML or JSON). An empty file means the default: queue 2, KV cache 2, prefix 3."`
+	Endpoints  string `placeholder:"FILE" help:"Endpoint file in the format of the EPP's file discovery (YAML or JSON), beside what the configuration says of endpoints."`
 }
 
 func main() {

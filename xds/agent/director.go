@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zerohop/zerohop/xds/config"
+	"github.com/zerohop/zerohop/xds/controlplane"
+	"github.com/zerohop/zerohop/xds/discovery"
+	"github.com/zerohop/zerohop/xds/status"
+)
+
+// director keeps the configuration in force: it reads what changes and tells the other parts. A document that is wrong
+// anywhere changes nothing.
+type director struct {
+	load     func(document []byte) (*config.Config, error)
+	scraper  func(config.Scrape) (scraper, error)
+	fleet    *fleet
+	control  *controlplane.Server
+	log      *slog.Logger
+	renew    chan struct{} // the sources of endpoints are others; has room for one
+	onLoaded func(ok bool) // called after each attempt; may be nil
+
+	mu       sync.Mutex
+	document []byte // the newest content that was looked at
+	config   *config.Config
+	scraping scraper              // of config
+	list     []discovery.Endpoint // newest; nil if none is known
+	revision string               // of the newest plan; empty if there is none
+	state    status.Config
+}
+
+// changed handles new content of the configuration file, or the reason why there is none.
+func (d *director) changed(ctx context.Context, document []byte, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		if bytes.Equal(document, d.document) && d.state.OK {
+			return
+		}
+		d.document = document
+		err = d.apply(ctx, document)
+	}
+	d.note(err)
+}
+
+// apply puts a document into force.
+func (d *director) apply(ctx context.Context, document []byte) error {
+	c, err := d.load(document)
+	if err != nil {
+		return err
+	}
+	before, now := &d.config.Zerohop, &c.Zerohop
+	set := settings{drain: now.DrainTimeout, scraper: d.scraping}
+	if now.Scrape != before.Scrape {
+		if set.scraper, err = d.scraper(now.Scrape); err != nil {
+			return err
+		}
+	}
+	d.scraping = set.scraper
+	sources := !sameSources(d.config, c)
+	d.warn(c)
+	d.config = c
+	d.plan()
+	send(ctx, d.fleet.changes, set)
+	if sources {
+		select {
+		case d.renew <- struct{}{}:
+		default: // it is due already
+		}
+	}
+	return nil
+}
+
+// plan sends the plan of the configuration in force to Envoy, once there is a list of endpoints: until then Envoy's own
+// bootstrap knows better.
+func (d *director) plan() {
+	if d.list == nil {
+		return
+	}
+	p := d.config.Plan(config.Settings{AgentCluster: d.config.Zerohop.Envoy.AgentCluster, Endpoints: d.list})
+	if p.Revision == d.revision {
+		return
+	}
+	d.revision = p.Revision
+	d.control.SetPlan(p)
+	d.log.Info("plan sent to Envoy", "revision", p.Revision, "destination_mode", p.Destination)
+}
+
+// endpoints handles an update of the merged sources. The plan is sent for the first list only: it serves until the first
+// snapshot, which every later list is part of.
+func (d *director) endpoints(ctx context.Context, u discovery.Update) {
+	if u.Err != nil {
+		return // discovery has logged it
+	}
+	d.mu.Lock()
+	first := d.list == nil
+	d.list = u.Endpoints
+	if d.list == nil {
+		d.list = []discovery.Endpoint{}
+	}
+	if limit := d.config.Zerohop.Bounds.Endpoints; len(d.list) > limit {
+		d.log.Warn("the filter considers fewer endpoints than there are; raise bounds.endpoints", "endpoints", len(d.list), "bound", limit)
+	}
+	if len(d.list) == 0 {
+		d.log.Warn("there is no endpoint")
+	}
+	if first {
+		d.plan()
+	}
+	d.mu.Unlock()
+	send(ctx, d.fleet.lists, u.Endpoints)
+}
+
+// note remembers and logs how the newest document fared.
+func (d *director) note(err error) {
+	if d.onLoaded != nil {
+		d.onLoaded(err == nil)
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if d.state.OK != (err == nil) || d.state.Error != text || err == nil {
+		d.state.Since = time.Now()
+	}
+	d.state.OK, d.state.Error = err == nil, text
+	if err == nil {
+		d.log.Info("configuration in force", "file", d.state.File, "revision", d.revision)
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		d.log.Error("configuration is not accepted; the one before stays in force", "file", d.state.File, "problem", line)
+	}
+}
+
+// status returns the revision of the newest plan and the state of the configuration file.
+func (d *director) status() (revision string, state status.Config) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.revision, d.state
+}
+
+// warn logs the warnings of c, and what of it takes effect only when the agent starts.
+func (d *director) warn(c *config.Config) {
+	for _, w := range c.Warnings {
+		d.log.Warn("configuration has something that will surprise", "file", d.state.File, "warning", w.String())
+	}
+	if c.Zerohop.Agent != d.config.Zerohop.Agent {
+		d.log.Warn("changes of agent take effect when the agent starts again", "file", d.state.File)
+	}
+}
+
+// discover follows the sources of the configuration in force, and those of flags, until ctx ends.
+func (d *director) discover(ctx context.Context, flags []discovery.Source) {
+	for ctx.Err() == nil {
+		d.mu.Lock()
+		sources := append(flags[:len(flags):len(flags)], sourcesOf(d.config, d.log)...)
+		d.mu.Unlock()
+		d.follow(ctx, discovery.Merge(d.log, sources...))
+	}
+}
+
+// follow follows one source until ctx ends or the sources are others.
+func (d *director) follow(ctx context.Context, s discovery.Source) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx, func(u discovery.Update) { d.endpoints(ctx, u) }) })
+	select {
+	case <-ctx.Done():
+	case <-d.renew:
+	}
+	cancel()
+	running.Wait()
+}
+
+// ErrNoSource says that nothing says where endpoints come from.
+var ErrNoSource = errors.New("no endpoints: pass --endpoints FILE, or name a source in the configuration (discovery of ZerohopConfig, or dataLayer.discovery)")

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/zerohop/zerohop/shared/snapshot"
+	"github.com/zerohop/zerohop/xds/discovery"
+	"github.com/zerohop/zerohop/xds/publish"
+	"github.com/zerohop/zerohop/xds/scrape"
+)
+
+// take makes list the endpoints that are there, and begins to drain the others.
+func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
+	now := time.Now()
+	there := make(map[key]bool, len(list))
+	for i := range list {
+		e := &list[i]
+		k := keyOf(e)
+		there[k] = true
+		m := f.members[k]
+		if m == nil {
+			m = &member{address: k.address.String()}
+			f.members[k] = m
+			f.untried++
+			f.log.Info("endpoint added", "endpoint", k.id, "address", k.address.String())
+		} else if !m.drains.IsZero() {
+			m.drains = time.Time{}
+			f.log.Info("endpoint is back", "endpoint", k.id, "address", k.address.String())
+		}
+		m.endpoint = *e
+		f.scrape(ctx, k, m)
+	}
+	for k, m := range f.members {
+		if !there[k] && m.drains.IsZero() {
+			m.drains = now
+			m.halt()
+			f.tried(m)
+			f.log.Info("endpoint drains", "endpoint", k.id, "address", k.address.String())
+		}
+	}
+	f.listed = true
+}
+
+// scrape starts the scraping of m unless it runs.
+func (f *fleet) scrape(ctx context.Context, k key, m *member) {
+	if m.stop != nil {
+		return
+	}
+	ctx, m.stop = context.WithCancel(ctx)
+	m.before = m.sample
+	s, id, e := f.set.scraper, f.scraperID, m.endpoint
+	f.scrapes.Go(func() {
+		s.Run(ctx, e, func(sample scrape.Sample) { send(ctx, f.results, result{k, id, sample}) })
+	})
+}
+
+// halt ends the scraping of m.
+func (m *member) halt() {
+	if m.stop != nil {
+		m.stop()
+		m.stop = nil
+	}
+}
+
+// change puts other settings into force. With another scraper all scraping starts anew; what is known stays.
+func (f *fleet) change(ctx context.Context, s settings) {
+	same := s.scraper == f.set.scraper
+	if f.set = s; same {
+		return
+	}
+	f.scraperID++
+	for k, m := range f.members {
+		if m.halt(); m.drains.IsZero() {
+			f.scrape(ctx, k, m)
+		}
+	}
+}
+
+// learn stores a result and reports whether it was of use.
+func (f *fleet) learn(r result) bool {
+	m := f.members[r.key]
+	if m == nil || m.stop == nil || r.scraper != f.scraperID {
+		return false
+	}
+	m.merge(r.sample)
+	f.tried(m)
+	return true
+}
+
+// merge takes over a sample. Scraping that starts anew knows nothing and counts from zero; what readers see goes on.
+func (m *member) merge(s scrape.Sample) {
+	if s.At.IsZero() {
+		s.Metrics, s.At = m.before.Metrics, m.before.At
+	}
+	s.Seq += m.before.Seq
+	s.Failures += m.before.Failures
+	for i := range s.FailuresBy {
+		s.FailuresBy[i] += m.before.FailuresBy[i]
+	}
+	m.sample = s
+}
+
+// tried notes that m needs no waiting for.
+func (f *fleet) tried(m *member) {
+	if !m.tried {
+		m.tried = true
+		f.untried--
+	}
+}
+
+// dropDrained forgets the endpoints that have drained, and reports whether there were any.
+func (f *fleet) dropDrained() bool {
+	draining := false
+	for _, m := range f.members {
+		draining = draining || !m.drains.IsZero()
+	}
+	if !draining {
+		return false
+	}
+	loads, reported := f.reports.Loads(), len(f.reports.Envoys()) > 0
+	now := time.Now()
+	dropped := false
+	for k, m := range f.members {
+		if m.drains.IsZero() {
+			continue
+		}
+		since := now.Sub(m.drains)
+		inFlight := loads[snapshot.EndpointID([]byte(k.id), []byte(k.address.String()))].InFlight
+		idle := reported && inFlight == 0 && since >= drainLeast
+		if !idle && since < f.set.drain {
+			continue
+		}
+		delete(f.members, k)
+		dropped = true
+		f.log.Info("endpoint removed", "endpoint", k.id, "address", k.address.String(), "in_flight", inFlight)
+	}
+	return dropped
+}
+
+// publish makes the present state the newest version, once there is a list.
+func (f *fleet) publish() {
+	f.count.Store(int64(len(f.members)))
+	if !f.listed {
+		return
+	}
+	eps := make([]publish.Endpoint, 0, len(f.members))
+	for k, m := range f.members {
+		eps = append(eps, publish.Endpoint{Name: k.id, Address: m.address, Draining: !m.drains.IsZero(), Sample: m.sample})
+	}
+	slices.SortFunc(eps, func(a, b publish.Endpoint) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
+	})
+	if err := f.store.Publish(eps, time.Now()); err != nil {
+		f.log.Error("snapshot is not published; the one before stays", "error", err)
+		return
+	}
+	if f.untried == 0 {
+		f.ready.Store(true)
+	}
+	f.published()
+}

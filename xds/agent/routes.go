@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/zerohop/zerohop/xds/publish"
+	"github.com/zerohop/zerohop/xds/status"
+)
+
+// routes returns all that the agent serves over HTTP: what publish.Handler does, and
+//
+//	GET /status   configuration and Envoys, for "zerohop status"
+func (a *parts) routes(o Options) http.Handler {
+	h := &publish.Handler{Store: a.store, Hold: o.Hold, Ready: a.fleet.ready.Load, Fleet: a.reports, Log: o.Log}
+	mux := http.NewServeMux()
+	mux.Handle("/", h.Routes())
+	mux.HandleFunc("GET "+status.Path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		_ = enc.Encode(a.status())
+	})
+	if o.Access == nil {
+		return mux
+	}
+	return o.Access.HTTP(mux)
+}
+
+// status returns what the agent and its Envoys are at.
+func (a *parts) status() status.Status {
+	s := status.Status{Nodes: []status.Node{}}
+	s.Revision, s.Config = a.director.status()
+	if v, err := a.store.Newest(); err == nil {
+		s.Endpoints, s.Snapshot = len(v.Endpoints), v.Number
+	}
+	workers := make(map[string][]status.Worker) // by node id
+	for _, e := range a.reports.Envoys() {
+		for i := range e.Workers {
+			workers[e.Node] = append(workers[e.Node], worker(&e.Workers[i]))
+		}
+	}
+	for _, n := range a.control.Nodes() {
+		w, reported := workers[n.ID]
+		s.Nodes = append(s.Nodes, status.Node{NodeStatus: n, Reported: reported, Workers: w})
+	}
+	return s
+}
+
+func worker(w *publish.Worker) status.Worker {
+	out := status.Worker{Snapshot: w.Snapshot, AgeMs: w.AgeMs, PlanMin: int(w.PlanMin), PlanMax: int(w.PlanMax)}
+	if w.Revision != 0 {
+		out.Revision = fmt.Sprintf("%016x", w.Revision)
+	}
+	return out
+}
