@@ -22,9 +22,10 @@ type beat struct {
 // newBeat begins a beat at a random phase after now.
 func newBeat(now time.Time, interval time.Duration, random func() float64) beat {
 	slack := interval / jitterShare
+	period := interval - slack
 	return beat{
-		start:  now.Add(time.Duration(random() * float64(min(interval, maxPhase)))),
-		period: interval - slack,
+		start:  now.Add(time.Duration(random() * float64(min(period, maxPhase)))),
+		period: period,
 		jitter: func() time.Duration { return time.Duration(random() * float64(slack)) },
 	}
 }

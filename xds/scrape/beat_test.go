@@ -13,7 +13,7 @@ func TestBeat(t *testing.T) {
 	begin := time.Unix(1, 0)
 	b := newBeat(begin, interval, random)
 	last := b.due()
-	if d := last.Sub(begin); d < 0 || d > interval+interval/jitterShare {
+	if d := last.Sub(begin); d < 0 || d > interval {
 		t.Errorf("the first try begins after %v", d)
 	}
 	first, least, most := last, interval, time.Duration(0)
