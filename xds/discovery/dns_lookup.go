@@ -69,11 +69,11 @@ func (d *dnsSource) lookUpName(ctx context.Context, r *resolver, name string) (*
 	if d.options.Type == DNSService {
 		return d.lookUpServices(ctx, r, name)
 	}
-	rec, err := r.findAddresses(ctx, name)
+	rec, ips, err := r.findAddresses(ctx, name)
 	if err != nil || rec.nothing != "" {
 		return &finding{ttl: rec.ttl, nothing: rec.nothing}, err
 	}
-	h := host{name: plainHost(d.options.Name), ips: addresses(rec.rrs), ports: d.options.Ports}
+	h := host{name: plainHost(d.options.Name), ips: ips, ports: d.options.Ports}
 	eps, warnings, err := d.options.assemble([]host{h}, true)
 	return &finding{endpoints: eps, warnings: warnings, ttl: rec.ttl}, err
 }
@@ -128,20 +128,22 @@ func (r *resolver) findHosts(ctx context.Context, targets []service, extra []dns
 	var asking sync.WaitGroup
 	for i, t := range targets {
 		hosts[i] = host{name: plainHost(t.target), ports: t.ports}
-		if rec, err := follow(extra, t.target, dns.TypeA); err == nil && len(rec.rrs) > 0 {
-			hosts[i].ips, hosts[i].ttl = addresses(rec.rrs), rec.ttl
-			continue
+		if rec, err := follow(extra, t.target, dns.TypeA); err == nil {
+			if ips := addresses(rec.rrs); len(ips) > 0 {
+				hosts[i].ips, hosts[i].ttl = ips, rec.ttl
+				continue
+			}
 		}
 		slots <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-slots }()
-			rec, err := r.findAddresses(ctx, t.target)
+			rec, ips, err := r.findAddresses(ctx, t.target)
 			if err != nil {
 				errs[i] = err
 				cancel() // what is missing makes the rest useless
 				return
 			}
-			hosts[i].ips, hosts[i].ttl, hosts[i].nothing = addresses(rec.rrs), rec.ttl, rec.nothing
+			hosts[i].ips, hosts[i].ttl, hosts[i].nothing = ips, rec.ttl, rec.nothing
 		})
 	}
 	asking.Wait()

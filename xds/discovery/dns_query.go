@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -34,7 +35,11 @@ func exchange(ctx context.Context, question *dns.Msg, server string) (*dns.Msg, 
 	if err == nil && !answer.Truncated {
 		return answer, nil
 	}
-	return exchangeOver(ctx, "tcp", question, server)
+	answer, err = exchangeOver(ctx, "tcp", question, server)
+	if err == nil && answer.Truncated { // a part of the endpoints would look like all of them
+		return nil, errors.New("the answer is truncated even over TCP")
+	}
+	return answer, err
 }
 
 func exchangeOver(ctx context.Context, network string, question *dns.Msg, server string) (*dns.Msg, error) {
@@ -90,7 +95,7 @@ func (r *resolver) ask(ctx context.Context, name string, rrtype uint16) (*dns.Ms
 			if err == nil && (answer.Rcode == dns.RcodeSuccess || answer.Rcode == dns.RcodeNameError) {
 				return answer, nil
 			}
-			if ctx.Err() != nil {
+			if ended(ctx) {
 				return nil, fmt.Errorf("ask for %s of %s: %w", dns.TypeToString[rrtype], name, errStopped)
 			}
 			if round == 0 {
@@ -99,6 +104,12 @@ func (r *resolver) ask(ctx context.Context, name string, rrtype uint16) (*dns.Ms
 		}
 	}
 	return nil, errors.Join(errs...)
+}
+
+// ended says whether ctx is over. A socket's deadline may pass an instant before the context knows that it has, too.
+func ended(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
 // reason says why a try failed, in a text that is the same each time: a network error's has the port of the socket.
@@ -148,16 +159,28 @@ func (r *resolver) find(ctx context.Context, name string, rrtype uint16) (record
 	return records{}, fmt.Errorf("%s leads over aliases that %d questions do not resolve", name, maxQueries)
 }
 
-// findAddresses finds the addresses of a host: A records or, if there are none, AAAA records.
-func (r *resolver) findAddresses(ctx context.Context, name string) (records, error) {
+// findAddresses finds the addresses of a host, sorted: A records or, if there are none, AAAA records.
+func (r *resolver) findAddresses(ctx context.Context, name string) (records, []netip.Addr, error) {
 	v4, err := r.find(ctx, name, dns.TypeA)
-	if err != nil || v4.nothing == "" || v4.noName {
-		return v4, err
+	if err != nil || v4.noName {
+		return v4, nil, err
 	}
-	v6, err := r.find(ctx, name, dns.TypeAAAA)
-	v6.ttl = min(v6.ttl, v4.ttl)
-	if v6.nothing != "" && !v6.noName {
-		v6.nothing = "name " + v6.owner + " has neither A nor AAAA records"
+	found := v4
+	if v4.nothing != "" {
+		if found, err = r.find(ctx, name, dns.TypeAAAA); err != nil {
+			return found, nil, err
+		}
+		found.ttl = min(found.ttl, v4.ttl)
+		if found.nothing != "" {
+			if !found.noName {
+				found.nothing = "name " + found.owner + " has neither A nor AAAA records"
+			}
+			return found, nil, nil
+		}
 	}
-	return v6, err
+	ips := addresses(found.rrs)
+	if len(ips) == 0 { // a record without data is not "there is nothing"
+		return found, nil, fmt.Errorf("%w: the records of %s hold no address", errRefused, found.owner)
+	}
+	return found, ips, nil
 }
