@@ -1,0 +1,104 @@
+package upstreamtls
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// TestConnects goes through the ways of naming the servers, in both kinds of cluster.
+func TestConnects(t *testing.T) {
+	ca := authority(t, "ca")
+	cert := issue(t, ca, "server", serverName, serverIP)
+	client := issue(t, ca, "client", "envoy.test")
+	shown := []string{"--upstream-client-cert", client.CertFile, "--upstream-client-key", client.KeyFile}
+	believed := []string{"--upstream-tls-ca", ca.File}
+	tests := []struct {
+		name, mode string
+		flags      []string
+		clients    *harness.CA // who may connect; nil for everybody
+		sni        string      // what the servers see
+		proto      string
+	}{
+		{"picked, fixed name, client certificate", plan.DestinationHeader, append(shown, "--upstream-tls-sni", serverName), ca, serverName, "HTTP/1.1"},
+		{"picked, name of the Host header, HTTP/2", plan.DestinationFilterState, []string{"--upstream-tls-auto-sni", "--upstream-http2"}, nil, serverName, "HTTP/2.0"},
+		{"listed, fixed address, HTTP/2, client certificate", plan.DestinationList, append(shown, "--upstream-tls-sni", serverIP, "--upstream-http2"), ca, "", "HTTP/2.0"},
+		{"listed, name of the Host header", plan.DestinationList, []string{"--upstream-tls-auto-sni"}, nil, serverName, "HTTP/1.1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b, fronts := secured(t, cert, tt.clients, tt.mode, append(tt.flags, believed...)...)
+			for i := range 15 {
+				r := ask(t, b, serverName, i)
+				if r.status != http.StatusOK {
+					t.Fatalf("status %d: %s", r.status, r.body)
+				}
+			}
+			for i, f := range fronts {
+				seen := f.connections()
+				if len(seen) == 0 {
+					t.Errorf("endpoint %d has no connection", i)
+				}
+				for _, c := range seen {
+					if c.ServerName != tt.sni || (len(c.PeerCertificates) > 0) != (tt.clients != nil) {
+						t.Errorf("server name %q with %d client certificates", c.ServerName, len(c.PeerCertificates))
+					}
+				}
+				for _, r := range b.Sims[i].Records() {
+					if r.Proto != tt.proto {
+						t.Errorf("endpoint %d is spoken to in %s, want %s", i, r.Proto, tt.proto)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFailsClosed checks that a server that is not the right one gets no request, and that Envoy counts why.
+func TestFailsClosed(t *testing.T) {
+	ca, other := authority(t, "ca"), authority(t, "other")
+	named := []string{"--upstream-tls-sni", serverName}
+	client := issue(t, other, "client", "envoy.test")
+	tests := []struct {
+		name, mode string
+		cert       *harness.Certificate // the servers'
+		clients    *harness.CA
+		flags      []string
+		counter    string
+	}{
+		{"unknown authority, picked", plan.DestinationHeader, issue(t, other, "server", serverName), nil, named, "cluster.zerohop_destination.ssl.fail_verify_error"},
+		{"unknown authority, listed", plan.DestinationList, issue(t, other, "server", serverName), nil, named, "cluster.zerohop_endpoints.ssl.fail_verify_error"},
+		{"another name", plan.DestinationHeader, issue(t, ca, "server", "other.test"), nil, named, "cluster.zerohop_destination.ssl.fail_verify_san"},
+		{"another name than the Host header", plan.DestinationList, issue(t, ca, "server2", "other.test"), nil, []string{"--upstream-tls-auto-sni"}, "cluster.zerohop_endpoints.ssl.fail_verify_san"},
+		{
+			"client certificate of another authority", plan.DestinationHeader, issue(t, ca, "server3", serverName), ca,
+			append([]string{"--upstream-client-cert", client.CertFile, "--upstream-client-key", client.KeyFile}, named...), "cluster.zerohop_destination.upstream_cx_destroy_remote",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b, _ := secured(t, tt.cert, tt.clients, tt.mode, append(tt.flags, "--upstream-tls-ca", ca.File)...)
+			for i := range 3 {
+				if r := ask(t, b, serverName, i); r.status != http.StatusServiceUnavailable {
+					t.Errorf("status %d: %s", r.status, r.body)
+				}
+			}
+			for _, sim := range b.Sims {
+				if n := len(sim.Records()); n != 0 {
+					t.Errorf("%s has got %d requests", sim.Name(), n)
+				}
+			}
+			traffic.Until(t, tt.counter, func() error {
+				stats, err := b.Envoy.Stats(t.Context(), "^cluster")
+				if err == nil && stats[tt.counter] == 0 {
+					err = fmt.Errorf("%s", stats)
+				}
+				return err
+			})
+		})
+	}
+}
