@@ -104,7 +104,11 @@ type FileDiscovery struct {
 }
 
 // Default is one value that a document left open.
-type Default struct{ Path, Value, Why string }
+type Default struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+	Why   string `json:"why"`
+}
 
 // DefaultZerohop returns the settings that stand in for an absent ZerohopConfig.
 func DefaultZerohop() Zerohop {

@@ -103,6 +103,12 @@ func (n Node) IsBool() bool {
 	return ok
 }
 
+// IsText says whether the value is a string.
+func (n Node) IsText() bool {
+	_, ok := n.value.v.(string)
+	return ok
+}
+
 // IsObject says whether the value is an object.
 func (n Node) IsObject() bool {
 	_, ok := n.value.v.(map[string]value)

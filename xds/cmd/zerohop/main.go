@@ -25,6 +25,7 @@ const (
 type cli struct {
 	Agent   agentCmd  `cmd:"" help:"Find and scrape the endpoints, and serve plan and snapshots to Envoy."`
 	Render  renderCmd `cmd:"" help:"Render configuration for other programs."`
+	Check   checkCmd  `cmd:"" help:"Say what is wrong with a configuration, or what is in force by it. Exit code 2 if something is wrong."`
 	Status  statusCmd `cmd:"" help:"Say which plan every Envoy has, and what it refuses. Exit code 1 if something is refused."`
 	Version struct{}  `cmd:"" help:"Print the version."`
 }
@@ -72,6 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.Agent.run(ctx, stderr)
 	case "render envoy":
 		err = c.Render.Envoy.run(stdout, stderr)
+	case "check", "check <file>":
+		err = c.Check.run(stdout, stderr)
 	case "status":
 		err = c.Status.run(ctx, stdout)
 	case "version":

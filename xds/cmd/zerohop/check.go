@@ -1,0 +1,304 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/zerohop/zerohop/scorers/registry"
+	"github.com/zerohop/zerohop/scorers/sched"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/access"
+	"github.com/zerohop/zerohop/xds/config"
+	"github.com/zerohop/zerohop/xds/discovery"
+	"github.com/zerohop/zerohop/xds/envoycheck"
+	"github.com/zerohop/zerohop/xds/strictyaml"
+)
+
+type checkCmd struct {
+	File       string `arg:"" optional:"" placeholder:"FILE" help:"EndpointPickerConfig, ZerohopConfig, or both in one file (YAML or JSON)."`
+	Endpoints  string `placeholder:"FILE" help:"Endpoint file to be checked with it."`
+	Envoy      string `placeholder:"FILE" help:"Envoy configuration to be checked: a bootstrap, a listener, or an object that holds one."`
+	ConfigFile string `placeholder:"FILE" help:"The same as FILE. Without one, --envoy is checked against the plan that stands in it."`
+	Output     string `short:"o" enum:"text,json" default:"text" help:"${enum}. Default ${default}."`
+}
+
+// found is one problem or warning of a file.
+type found struct {
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"`
+	Path string `json:"path,omitempty"`
+	Text string `json:"text"`
+	Why  string `json:"why,omitempty"`
+	Add  string `json:"add,omitempty"` // lines to add at Path
+
+	Replace bool `json:"replace,omitempty"` // Add takes the place of what stands there
+}
+
+// checked is what a check found out, in JSON.
+type checked struct {
+	OK        bool             `json:"ok"`
+	Problems  []found          `json:"problems"`
+	Warnings  []found          `json:"warnings"`
+	Effective string           `json:"effective,omitempty"` // both documents, complete
+	Defaults  []config.Default `json:"defaults,omitempty"`
+}
+
+// run checks the files and prints what was found: problems and warnings to stderr, what is in force to stdout.
+func (c *checkCmd) run(stdout, stderr io.Writer) error {
+	if c.File == "" {
+		c.File = c.ConfigFile
+	}
+	if c.File == "" && c.Envoy == "" {
+		return usageError{errors.New("check: name a FILE, or an Envoy configuration with --envoy")}
+	}
+	if c.ConfigFile != "" && c.ConfigFile != c.File {
+		return usageError{errors.New("--config-file: a FILE is named already")}
+	}
+	r := checked{Problems: []found{}, Warnings: []found{}}
+	conf := c.config(&r)
+	eps := c.endpoints(&r, conf)
+	if conf != nil {
+		r.judge(c.File, conf, eps)
+	}
+	if c.Envoy != "" {
+		r.envoy(c.Envoy, conf)
+	}
+	r.OK = len(r.Problems) == 0
+	if r.OK && conf != nil {
+		r.Effective, r.Defaults = string(conf.YAML()), conf.Defaults
+	}
+	if err := r.print(c, stdout, stderr); err != nil {
+		return err
+	}
+	switch n := len(r.Problems); {
+	case n == 1:
+		return usageError{errors.New("1 problem")}
+	case n > 1:
+		return usageError{fmt.Errorf("%d problems", n)}
+	}
+	return nil
+}
+
+// config loads the documents; nil if there are none or they have problems.
+func (c *checkCmd) config(r *checked) *config.Config {
+	if c.File == "" {
+		return nil
+	}
+	doc, err := readBounded(c.File)
+	if err != nil {
+		r.problem(c.File, err)
+		return nil
+	}
+	conf, err := config.Load(doc, registry.Specs())
+	if err != nil {
+		r.problem(c.File, err)
+		return nil
+	}
+	for _, w := range conf.Warnings {
+		r.Warnings = append(r.Warnings, found{File: c.File, Line: w.Line, Path: w.Path, Text: w.Text})
+	}
+	return conf
+}
+
+// endpoints reads the endpoint file of the flag and those that the documents name.
+func (c *checkCmd) endpoints(r *checked, conf *config.Config) []discovery.Endpoint {
+	var all []discovery.Endpoint
+	read := func(name string) {
+		doc, err := readBounded(name)
+		if err == nil {
+			var eps []discovery.Endpoint
+			eps, err = discovery.ParseFile(doc)
+			all = append(all, eps...)
+		}
+		if err != nil {
+			r.problem(name, err)
+		}
+	}
+	if c.Endpoints != "" {
+		read(c.Endpoints)
+	}
+	if conf == nil {
+		return all
+	}
+	all = append(all, conf.Zerohop.Discovery.Endpoints...)
+	for _, f := range conf.Files() {
+		if _, err := os.Stat(f.Name); err != nil {
+			r.warning(c.File, f.Line, f.Path, "%s cannot be read here (%v); it must be there where the agent runs", f.Name, cause(err))
+			continue
+		}
+		if f.Endpoints && f.Name != c.Endpoints {
+			read(f.Name)
+		}
+	}
+	return all
+}
+
+// judge finds what is wrong with the whole although each part is right.
+func (r *checked) judge(file string, conf *config.Config, eps []discovery.Endpoint) {
+	z := &conf.Zerohop
+	if most := z.Bounds.Endpoints; len(eps) > most {
+		r.Problems = append(r.Problems, found{File: file, Path: "bounds.endpoints", Text: fmt.Sprintf("%d endpoints; the filter considers at most %d", len(eps), most)})
+	}
+	for _, text := range repeated(eps) {
+		r.Problems = append(r.Problems, found{File: file, Text: text})
+	}
+	if _, err := sched.New(conf.Plan(config.Settings{}), 1); err != nil {
+		r.problem(file, err)
+	}
+	if z.Agent.Disabled {
+		if len(eps) == 0 {
+			r.warning(file, 0, "agent.enabled", "is false, and there is no endpoint here; give some with --endpoints")
+		}
+		return
+	}
+	r.listeners(file, z)
+}
+
+// listeners applies the agent's rule of who may reach it. Files that are not here are no problem of the document.
+func (r *checked) listeners(file string, z *config.Zerohop) {
+	a := &z.Agent
+	policy, err := access.New(access.Options{
+		CertFile: a.TLS.CertFile, KeyFile: a.TLS.KeyFile, ClientCAFile: a.TLS.ClientCAFile, BearerTokenFile: a.BearerTokenFile,
+		MaxConnections: a.MaxConnections, RequestsPerSecond: a.RequestsPerSecond,
+	}, slog.New(slog.DiscardHandler))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return
+	}
+	if err != nil {
+		r.problem(file, err)
+		return
+	}
+	for _, l := range []struct {
+		path string
+		at   netip.AddrPort
+	}{{"agent.listen", a.Listen}, {"agent.xdsListen", a.XDSListen}} {
+		if err := policy.CheckListen(l.at); err != nil {
+			r.Problems = append(r.Problems, found{File: file, Path: l.path, Text: err.Error()})
+		}
+	}
+}
+
+// envoy checks an Envoy configuration against the plan that conf compiles to.
+func (r *checked) envoy(file string, conf *config.Config) {
+	doc, err := readBounded(file)
+	if err != nil {
+		r.problem(file, err)
+		return
+	}
+	var want *plan.Plan
+	if conf != nil {
+		settings := config.Settings{AgentCluster: conf.Zerohop.Envoy.AgentCluster}
+		if conf.Zerohop.Agent.Disabled {
+			settings.AgentCluster = ""
+		}
+		want = conf.Plan(settings)
+	}
+	report, err := envoycheck.Check(doc, want)
+	if err != nil {
+		r.problem(file, err)
+		return
+	}
+	for _, f := range report.Findings {
+		r.Problems = append(r.Problems, found{File: file, Line: f.Line, Path: f.Path, Text: f.What, Why: f.Why, Add: f.Add, Replace: f.Replace})
+	}
+	for _, f := range report.Notes {
+		r.Warnings = append(r.Warnings, found{File: file, Line: f.Line, Path: f.Path, Text: f.What})
+	}
+}
+
+// problem notes every problem that err lists.
+func (r *checked) problem(file string, err error) {
+	for _, p := range strictyaml.ListOf(err) {
+		text := p.Text
+		if p.Line == 0 && p.Path == "" {
+			text = cause(err).Error()
+		}
+		r.Problems = append(r.Problems, found{File: file, Line: p.Line, Path: p.Path, Text: text})
+	}
+}
+
+func (r *checked) warning(file string, line int, path, format string, args ...any) {
+	r.Warnings = append(r.Warnings, found{File: file, Line: line, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// cause strips the file's name, which is printed anyway.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// print writes the result.
+func (r *checked) print(c *checkCmd, stdout, stderr io.Writer) error {
+	if c.Output == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	}
+	var b strings.Builder
+	for _, f := range r.Problems {
+		f.write(&b, "")
+	}
+	for _, f := range r.Warnings {
+		f.write(&b, "warning: ")
+	}
+	if _, err := io.WriteString(stderr, b.String()); err != nil {
+		return err
+	}
+	if !r.OK {
+		return nil
+	}
+	_, err := io.WriteString(stdout, r.text(c))
+	return err
+}
+
+// text returns what is in force as YAML, the reasons of the defaults as comments at its end.
+func (r *checked) text(c *checkCmd) string {
+	var b strings.Builder
+	if r.Effective == "" {
+		return "# " + c.Envoy + " has what zerohop needs.\n"
+	}
+	b.WriteString("# What is in force by " + c.File + ".\n" + r.Effective)
+	if len(r.Defaults) > 0 {
+		b.WriteString("\n# Defaults:\n")
+	}
+	for _, d := range r.Defaults {
+		fmt.Fprintf(&b, "#   %s = %s: %s\n", d.Path, d.Value, d.Why)
+	}
+	return b.String()
+}
+
+// write writes FILE:LINE: path: text, and what to add below it.
+func (f *found) write(b *strings.Builder, label string) {
+	b.WriteString(f.File)
+	if f.Line != 0 {
+		fmt.Fprintf(b, ":%d", f.Line)
+	}
+	b.WriteString(": " + label)
+	if f.Path != "" {
+		b.WriteString(f.Path + ": ")
+	}
+	b.WriteString(f.Text + "\n")
+	if f.Why != "" {
+		b.WriteString("  " + f.Why + "\n")
+	}
+	if f.Add != "" {
+		if f.Replace {
+			b.WriteString("  Write there:\n")
+		} else {
+			b.WriteString("  Add there:\n")
+		}
+		for line := range strings.Lines(f.Add) {
+			b.WriteString("    " + line)
+		}
+	}
+}
