@@ -22,6 +22,7 @@ import (
 	"github.com/zerohop/zerohop/xds/publish"
 	"github.com/zerohop/zerohop/xds/scrape"
 	"github.com/zerohop/zerohop/xds/status"
+	"github.com/zerohop/zerohop/xds/telemetry"
 	"github.com/zerohop/zerohop/xds/watch"
 )
 
@@ -43,10 +44,12 @@ type Options struct {
 	// ConfigFile is watched, and Load reads what it contains; empty means that the configuration never changes.
 	ConfigFile string
 	Load       func(document []byte) (*config.Config, error)
-	Sources    []discovery.Source // beside those that the configuration names
-	Hold       time.Duration      // how long a long poll stays open when there is nothing new
-	Jitter     func() float64     // random numbers in [0,1), from any goroutine
-	Log        *slog.Logger
+	// Watch follows a file; nil means watch.File.
+	Watch   func(ctx context.Context, path string, changed func(content []byte, err error))
+	Sources []discovery.Source // beside those that the configuration names
+	Hold    time.Duration      // how long a long poll stays open when there is nothing new
+	Jitter  func() float64     // random numbers in [0,1), from any goroutine
+	Log     *slog.Logger
 	// DialContext connects to endpoints; nil means TCP.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -55,17 +58,20 @@ type Options struct {
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if o.Watch == nil {
+		o.Watch = watch.File
+	}
 	a, err := assemble(o)
 	if err != nil {
 		return errors.Join(err, o.HTTP.Close(), o.XDS.Close())
 	}
 	var running sync.WaitGroup
 	running.Go(func() { a.fleet.run(ctx) })
-	running.Go(func() { a.director.discover(ctx, o.Sources) })
+	running.Go(func() { a.director.discover(ctx) })
 	running.Go(func() { a.health.run(ctx) })
 	if o.ConfigFile != "" {
 		running.Go(func() {
-			watch.File(ctx, o.ConfigFile, func(document []byte, err error) { a.director.changed(ctx, document, err) })
+			o.Watch(ctx, o.ConfigFile, func(document []byte, err error) { a.director.changed(ctx, document, err) })
 		})
 	}
 	var xdsErr error
@@ -114,9 +120,10 @@ func assemble(o Options) (*parts, error) {
 	}
 	a.fleet = newFleet(settings{scraper: first, drain: o.Config.Zerohop.DrainTimeout}, a.store, a.reports, a.health.wake, o.Log)
 	a.director = &director{
-		load: o.Load, scraper: newScraper, fleet: a.fleet, control: a.control, log: o.Log, renew: make(chan struct{}, 1),
+		load: o.Load, scraper: newScraper, fleet: a.fleet, control: a.control, flags: o.Sources, log: o.Log, renew: make(chan struct{}, 1),
 		document: o.Document, config: o.Config, scraping: first,
-		state: status.Config{File: o.ConfigFile, OK: true, Since: time.Now()},
+		state:  status.Config{File: o.ConfigFile, OK: true, Since: time.Now()},
+		counts: telemetry.Config{Loaded: 1, LastSuccess: time.Now()},
 	}
 	return a, nil
 }

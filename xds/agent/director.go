@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,18 +14,19 @@ import (
 	"github.com/zerohop/zerohop/xds/controlplane"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/status"
+	"github.com/zerohop/zerohop/xds/telemetry"
 )
 
 // director keeps the configuration in force: it reads what changes and tells the other parts. A document that is wrong
 // anywhere changes nothing.
 type director struct {
-	load     func(document []byte) (*config.Config, error)
-	scraper  func(config.Scrape) (scraper, error)
-	fleet    *fleet
-	control  *controlplane.Server
-	log      *slog.Logger
-	renew    chan struct{} // the sources of endpoints are others; has room for one
-	onLoaded func(ok bool) // called after each attempt; may be nil
+	load    func(document []byte) (*config.Config, error)
+	scraper func(config.Scrape) (scraper, error)
+	fleet   *fleet
+	control *controlplane.Server
+	flags   []discovery.Source // beside those that the configuration names
+	log     *slog.Logger
+	renew   chan struct{} // the sources of endpoints are others; has room for one
 
 	mu       sync.Mutex
 	document []byte // the newest content that was looked at
@@ -33,6 +35,7 @@ type director struct {
 	list     []discovery.Endpoint // newest; nil if none is known
 	revision string               // of the newest plan; empty if there is none
 	state    status.Config
+	counts   telemetry.Config
 }
 
 // changed handles new content of the configuration file, or the reason why there is none.
@@ -54,6 +57,9 @@ func (d *director) apply(ctx context.Context, document []byte) error {
 	c, err := d.load(document)
 	if err != nil {
 		return err
+	}
+	if len(d.flags) == 0 && !HasSource(c) {
+		return ErrNoSource
 	}
 	before, now := &d.config.Zerohop, &c.Zerohop
 	set := settings{drain: now.DrainTimeout, scraper: d.scraping}
@@ -119,11 +125,12 @@ func (d *director) endpoints(ctx context.Context, u discovery.Update) {
 
 // note remembers and logs how the newest document fared.
 func (d *director) note(err error) {
-	if d.onLoaded != nil {
-		d.onLoaded(err == nil)
-	}
 	text := ""
-	if err != nil {
+	if err == nil {
+		d.counts.Loaded++
+		d.counts.LastSuccess = time.Now()
+	} else {
+		d.counts.Failed++
 		text = err.Error()
 	}
 	if d.state.OK != (err == nil) || d.state.Error != text || err == nil {
@@ -146,6 +153,13 @@ func (d *director) status() (revision string, state status.Config) {
 	return d.revision, d.state
 }
 
+// loads returns how the documents fared so far.
+func (d *director) loads() telemetry.Config {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.counts
+}
+
 // warn logs the warnings of c, and what of it takes effect only when the agent starts.
 func (d *director) warn(c *config.Config) {
 	for _, w := range c.Warnings {
@@ -156,11 +170,11 @@ func (d *director) warn(c *config.Config) {
 	}
 }
 
-// discover follows the sources of the configuration in force, and those of flags, until ctx ends.
-func (d *director) discover(ctx context.Context, flags []discovery.Source) {
+// discover follows the sources of endpoints until ctx ends.
+func (d *director) discover(ctx context.Context) {
 	for ctx.Err() == nil {
 		d.mu.Lock()
-		sources := append(flags[:len(flags):len(flags)], sourcesOf(d.config, d.log)...)
+		sources := append(slices.Clip(d.flags), sourcesOf(d.config, d.log)...)
 		d.mu.Unlock()
 		d.follow(ctx, discovery.Merge(d.log, sources...))
 	}

@@ -3,15 +3,20 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
+	"github.com/zerohop/zerohop/xds/controlplane"
 	"github.com/zerohop/zerohop/xds/publish"
 	"github.com/zerohop/zerohop/xds/status"
+	"github.com/zerohop/zerohop/xds/telemetry"
 )
 
 // routes returns all that the agent serves over HTTP: what publish.Handler does, and
 //
-//	GET /status   configuration and Envoys, for "zerohop status"
+//	GET /status    configuration and Envoys, for "zerohop status"
+//	GET /metrics   the agent's own metrics, for Prometheus
 func (a *parts) routes(o Options) http.Handler {
 	h := &publish.Handler{Store: a.store, Hold: o.Hold, Ready: a.fleet.ready.Load, Fleet: a.reports, Log: o.Log}
 	mux := http.NewServeMux()
@@ -22,6 +27,9 @@ func (a *parts) routes(o Options) http.Handler {
 		enc.SetIndent("", "  ")
 		_ = enc.Encode(a.status())
 	})
+	mux.Handle("GET /metrics", telemetry.New(telemetry.Sources{
+		Store: a.store, Handler: h, Fleet: a.reports, Policy: o.Access, Groups: a.groups, Config: a.director.loads,
+	}, o.Log))
 	if o.Access == nil {
 		return mux
 	}
@@ -44,6 +52,10 @@ func (a *parts) status() status.Status {
 	for _, n := range a.control.Nodes() {
 		w, reported := workers[n.ID]
 		s.Nodes = append(s.Nodes, status.Node{NodeStatus: n, Reported: reported, Workers: w})
+		delete(workers, n.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(workers)) { // Envoys whose plan stands in their own configuration
+		s.Nodes = append(s.Nodes, status.Node{NodeStatus: controlplane.NodeStatus{ID: id}, Reported: true, Workers: workers[id]})
 	}
 	return s
 }
@@ -52,6 +64,25 @@ func worker(w *publish.Worker) status.Worker {
 	out := status.Worker{Snapshot: w.Snapshot, AgeMs: w.AgeMs, PlanMin: int(w.PlanMin), PlanMax: int(w.PlanMax)}
 	if w.Revision != 0 {
 		out.Revision = fmt.Sprintf("%016x", w.Revision)
+	}
+	return out
+}
+
+// groups sums up the Envoys of each group.
+func (a *parts) groups() map[string]telemetry.Group {
+	out := make(map[string]telemetry.Group)
+	for group, nacks := range a.control.Refusals() {
+		out[group] = telemetry.Group{Nacks: nacks}
+	}
+	for _, n := range a.control.Nodes() {
+		g := out[n.Group]
+		if n.Connected {
+			g.Connected++
+			if n.Rejects() {
+				g.Rejecting++
+			}
+		}
+		out[n.Group] = g
 	}
 	return out
 }
