@@ -46,6 +46,8 @@ const (
 	// bodyTimeout and writeTimeout bound the transfers before and after the hold.
 	bodyTimeout  = 10 * time.Second
 	writeTimeout = 10 * time.Second
+	// farewellTimeout bounds an answer to a caller whose body did not arrive.
+	farewellTimeout = time.Second
 	// maxNode is the longest node id in bytes.
 	maxNode = 256
 	// unknownNode stands for the id of an Envoy that does not tell it.
@@ -75,11 +77,15 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := h.takeReport(w, r, node); err != nil {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(farewellTimeout))
+		w.Header().Set("Connection", "close")
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
 			text(w, http.StatusRequestEntityTooLarge, "body: a report has at most "+strconv.Itoa(report.MaxReport)+" bytes\n")
+			return
 		}
-		return // or else the body did not arrive, and the connection is gone
+		text(w, http.StatusRequestTimeout, "body: did not arrive within "+bodyTimeout.String()+"\n")
+		return
 	}
 	h.poll(w, r)
 }
