@@ -5,6 +5,8 @@
 //	bodies     request bodies of any size, framing and content arrive unchanged and are understood as they should be
 //	steering   no client decides where its request goes, and no endpoint sees what is ours
 //	failures   endpoints, agent and filter fail, and requests go on as the failure rules say
+//	listed     in destination mode list Envoy retries by the list, and the filter knows who served
+//	reports    what workers did reaches the agent
 //	responses  answers pass as they are, and clients that leave leave nothing behind
 //
 // Starting an Envoy compiles the module for about three seconds, so tests share a bed where they can.

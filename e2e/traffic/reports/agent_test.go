@@ -1,0 +1,191 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/filter"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/report"
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+// agent plays the agent: it answers polls with one snapshot and keeps what the newest report of each worker said.
+type agent struct {
+	blob []byte
+
+	mu        sync.Mutex
+	node      string
+	reports   int
+	processes map[uint64]bool
+	newest    map[uint64]said // by epoch
+	problems  []string
+}
+
+// said is what one worker said.
+type said struct {
+	report.Worker
+	at        time.Time // when it was written
+	endpoints map[uint64]report.Endpoint
+	fallbacks map[string]uint64
+}
+
+// version is that of the only snapshot.
+const version = 7
+
+// holdFor is how long a poll without news waits.
+const holdFor = 300 * time.Millisecond
+
+// serveAgent starts an agent at an address until the test ends.
+func serveAgent(t *testing.T, addr string, eps []snapshot.Endpoint) *agent {
+	t.Helper()
+	blob, err := snapshot.Append(nil, version, eps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &agent{blob: blob, processes: map[uint64]bool{}, newest: map[uint64]said{}}
+	l, err := net.Listen("tcp4", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: a, ReadHeaderTimeout: time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(l)
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+	})
+	return a
+}
+
+// ServeHTTP implements http.Handler.
+func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // Envoy ended
+	}
+	a.take(r, body)
+	if r.URL.Query().Get("v") == fmt.Sprint(version) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(holdFor):
+		}
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", names.ContentTypeSnapshot)
+	_, _ = w.Write(a.blob)
+}
+
+// take checks a poll and keeps its report.
+func (a *agent) take(r *http.Request, body []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name, want := range map[string]string{
+		"Accept":           names.ContentTypeSnapshot + ", " + names.ContentTypeDelta,
+		"Content-Type":     names.ContentTypeReport,
+		names.HeaderModule: filter.Module,
+		names.HeaderPrefer: filter.Prefer,
+	} {
+		if got := r.Header.Get(name); got != want {
+			a.problems = append(a.problems, fmt.Sprintf("header %s is %q, want %q", name, got, want))
+		}
+	}
+	if r.Method != http.MethodPost || r.URL.Path != names.PathSnapshot {
+		a.problems = append(a.problems, r.Method+" "+r.URL.Path)
+	}
+	a.node = r.Header.Get(names.HeaderNode)
+	if len(body) == 0 {
+		return
+	}
+	v, err := report.Open(body)
+	if err != nil {
+		a.problems = append(a.problems, err.Error())
+		return
+	}
+	a.reports++
+	a.processes[v.Process()] = true
+	for it := v.Records(); it.Next(); {
+		one := said{at: time.Now().Add(-time.Duration(it.AgeMs) * time.Millisecond), endpoints: map[uint64]report.Endpoint{}, fallbacks: map[string]uint64{}}
+		it.Record.Worker(&one.Worker)
+		for i := range it.Record.Len() {
+			var e report.Endpoint
+			it.Record.Endpoint(i, &e)
+			one.endpoints[e.ID] = e
+		}
+		for _, f := range v.Fallbacks(nil, it.Record) {
+			one.fallbacks[f.Name] = f.Count
+		}
+		a.newest[one.Epoch] = one
+	}
+}
+
+// sums are what all workers said since since, added up.
+type sums struct {
+	workers, leaders int
+	retries          uint64
+	all              report.Endpoint            // of all endpoints
+	by               map[uint64]report.Endpoint // by endpoint
+	fallbacks        map[string]uint64
+}
+
+// sum adds up what was said of workers whose records were written after a time, or fails if that is less than want workers.
+func (a *agent) sum(after time.Time, want int) (s sums, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.problems) > 0 {
+		return s, fmt.Errorf("polls: %s", strings.Join(a.problems, "; "))
+	}
+	s.by, s.fallbacks = map[uint64]report.Endpoint{}, map[string]uint64{}
+	for _, one := range a.newest {
+		if !one.at.After(after) {
+			continue
+		}
+		s.workers++
+		s.retries += one.Retries
+		if one.Flags&report.Leading != 0 {
+			s.leaders++
+		}
+		for id, e := range one.endpoints {
+			s.all = added(s.all, e)
+			s.by[id] = added(s.by[id], e)
+		}
+		for name, n := range one.fallbacks {
+			s.fallbacks[name] += n
+		}
+	}
+	if s.workers != want {
+		return s, fmt.Errorf("%d workers have reported since, want %d", s.workers, want)
+	}
+	return s, nil
+}
+
+func added(a, b report.Endpoint) report.Endpoint {
+	return report.Endpoint{
+		ID: b.ID, InFlight: a.InFlight + b.InFlight, InFlightTokens: a.InFlightTokens + b.InFlightTokens, Picks: a.Picks + b.Picks,
+		Fallbacks: a.Fallbacks + b.Fallbacks, Failures: a.Failures + b.Failures, Flags: a.Flags | b.Flags,
+	}
+}
+
+// wait waits for reports of want workers, written from now on, that ok accepts.
+func (a *agent) wait(t *testing.T, what string, want int, ok func(s sums) error) {
+	t.Helper()
+	start := time.Now()
+	traffic.Until(t, what, func() error {
+		s, err := a.sum(start, want)
+		if err != nil {
+			return err
+		}
+		return ok(s)
+	})
+}
