@@ -69,16 +69,8 @@ func (l *live) watch(ctx context.Context, _ string, changed func([]byte, error))
 func startLive(t *testing.T, do func(l *live)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &live{world: newWorld(t), lists: make(chan discovery.Update), documents: make(chan []byte)}
+		stopEndpoints := l.serve("10.0.0.%d:80", 3)
 		var running sync.WaitGroup
-		var servers []*http.Server
-		for i := 1; i <= 3; i++ {
-			s := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-				_, _ = fmt.Fprintf(rw, "vllm:num_requests_waiting %d\n", l.waiting.Load())
-			})}
-			servers = append(servers, s)
-			listener := l.net.Listen(fmt.Sprintf("10.0.0.%d:80", i))
-			running.Go(func() { _ = s.Serve(listener) })
-		}
 		ctx, cancel := context.WithCancel(t.Context())
 		o := l.options(l)
 		o.ConfigFile, o.Watch = "epp.yaml", l.watch
@@ -91,11 +83,29 @@ func startLive(t *testing.T, do func(l *live)) {
 		do(l)
 		cancel()
 		l.client.CloseIdleConnections()
+		stopEndpoints()
+		running.Wait()
+	})
+}
+
+// serve starts n endpoints at the addresses that pattern gives for 1 to n.
+func (l *live) serve(pattern string, n int) (stop func()) {
+	var running sync.WaitGroup
+	var servers []*http.Server
+	for i := 1; i <= n; i++ {
+		s := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(rw, "vllm:num_requests_waiting %d\n", l.waiting.Load())
+		})}
+		servers = append(servers, s)
+		listener := l.net.Listen(fmt.Sprintf(pattern, i))
+		running.Go(func() { _ = s.Serve(listener) })
+	}
+	return func() {
 		for _, s := range servers {
 			_ = s.Close()
 		}
 		running.Wait()
-	})
+	}
 }
 
 // set makes the endpoints, given as NAME@IP, those that discovery knows.

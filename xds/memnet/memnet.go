@@ -6,12 +6,34 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // Network maps addresses (ip:port) to listeners. The zero value is ready to use, by several goroutines.
 type Network struct {
 	mu        sync.Mutex
 	listeners map[string]*listener
+	open      atomic.Int64
+}
+
+// Open returns how many ends of connections are open; a connection has two.
+func (n *Network) Open() int { return int(n.open.Load()) }
+
+// end is one end of a connection.
+type end struct {
+	net.Conn
+	once sync.Once
+	open *atomic.Int64
+}
+
+func (n *Network) end(c net.Conn) net.Conn {
+	n.open.Add(1)
+	return &end{Conn: c, open: &n.open}
+}
+
+func (e *end) Close() error {
+	e.once.Do(func() { e.open.Add(-1) })
+	return e.Conn.Close()
 }
 
 // Listen returns a listener for addr. Closing it makes addr refuse connections.
@@ -36,12 +58,15 @@ func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Co
 		return nil, refused
 	}
 	client, server := net.Pipe()
+	accepted := n.end(server)
 	select {
-	case l.conns <- server:
-		return client, nil
+	case l.conns <- accepted:
+		return n.end(client), nil
 	case <-l.closed:
+		_ = accepted.Close()
 		return nil, refused
 	case <-ctx.Done():
+		_ = accepted.Close()
 		return nil, ctx.Err()
 	}
 }
