@@ -202,7 +202,10 @@ func (s *Stack) StartAgent(ctx context.Context) error {
 		s.Agent.Stop() // or it would answer for the new one
 		s.ended = append(s.ended, s.Agent)
 	}
-	args := []string{"agent", "--config-file", s.configFile(), "--endpoints", s.endpointsFile(), "--listen", s.agentAddr}
+	args := []string{
+		"agent", "--config-file", s.configFile(), "--endpoints", s.endpointsFile(),
+		"--listen", s.agentAddr, "--xds-listen", s.xdsAddr,
+	}
 	args = append(args, s.opts.AgentArgs...)
 	if s.opts.ScrapeInterval > 0 {
 		args = append(args, "--scrape-interval", s.opts.ScrapeInterval.String())
