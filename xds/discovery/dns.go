@@ -152,7 +152,7 @@ func resolverAddress(s string) (string, error) {
 // # Failures
 //
 //   - No answer, an answer that does not fit the question, SERVFAIL and other errors: the list stays, for as long as it
-//     takes, and Err says why.
+//     takes, and Err says why. The next try comes after MinTTL, then twice that, up to MaxTTL.
 //   - The name does not exist (NXDOMAIN) or has no record of the type: this is how a headless Service without ready pods
 //     looks, but also a resolver that has just started. The list stays with Err until three answers in a row, each after
 //     the TTL of the one before, have said so. Then it is empty.
@@ -172,9 +172,9 @@ type dnsSource struct {
 	port     string // of its servers
 	exchange exchanger
 
-	found     string // the absolute name that exists
-	negatives int    // answers in a row that said that there is nothing
-	failures  int    // refreshes in a row that failed
+	found     string        // the absolute name that exists
+	negatives int           // answers in a row that said that there is nothing
+	backOff   time.Duration // since the last refresh, if it failed: doubled by each
 }
 
 func (d *dnsSource) String() string { return "DNS name " + d.options.Name }
@@ -215,11 +215,10 @@ func (d *dnsSource) refresh(ctx context.Context) (*finding, error) {
 func (d *dnsSource) judge(f *finding, err error) (Update, time.Duration) {
 	if err != nil {
 		d.negatives = 0
-		wait := min(d.options.MinTTL<<min(d.failures, 16), d.options.MaxTTL)
-		d.failures++
-		return Update{Err: fmt.Errorf("%s: %w", d, err)}, wait
+		d.backOff = min(max(2*d.backOff, d.options.MinTTL), d.options.MaxTTL)
+		return Update{Err: fmt.Errorf("%s: %w", d, err)}, d.backOff
 	}
-	d.failures = 0
+	d.backOff = 0
 	wait := min(max(f.ttl, d.options.MinTTL), d.options.MaxTTL)
 	if f.nothing == "" {
 		d.negatives = 0

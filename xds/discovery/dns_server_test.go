@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -53,8 +54,8 @@ func TestDNSServerTTL(t *testing.T) {
 	if n := len(z.took()); n < 3 || n > int(elapsed/time.Second)+1 {
 		t.Errorf("%d questions in %v with a TTL of 1 s", n, elapsed)
 	}
-	if s.tcp > 0 {
-		t.Errorf("%d questions over TCP", s.tcp)
+	if n := s.tcp.Load(); n > 0 {
+		t.Errorf("%d questions over TCP", n)
 	}
 }
 
@@ -95,8 +96,8 @@ func TestDNSServerLargeAnswer(t *testing.T) {
 				t.Errorf("%d endpoints, warnings %q", len(f.endpoints), f.warnings)
 			}
 			checkSound(t, f.endpoints)
-			if s.tcp != 1 {
-				t.Errorf("%d questions over TCP", s.tcp)
+			if n := s.tcp.Load(); n != 1 {
+				t.Errorf("%d questions over TCP", n)
 			}
 		})
 	}
@@ -134,7 +135,7 @@ func TestDNSServerBogus(t *testing.T) {
 	tests := []struct {
 		name  string
 		reply func(w dns.ResponseWriter, m *dns.Msg, tcp bool)
-		tcp   int    // questions over TCP
+		tcp   int64  // questions over TCP
 		err   string // part of the error; without one the answer is found
 	}{
 		{name: "forged id before the answer", reply: always(func(w dns.ResponseWriter, m *dns.Msg) {
@@ -195,8 +196,8 @@ func TestDNSServerBogus(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			f, err := s.asks(DNSOptions{Name: "vllm.test", Ports: []uint16{80}}).lookUp(ctx)
-			if s.tcp != tt.tcp {
-				t.Errorf("%d questions over TCP, want %d", s.tcp, tt.tcp)
+			if n := s.tcp.Load(); n != tt.tcp {
+				t.Errorf("%d questions over TCP, want %d", n, tt.tcp)
 			}
 			switch {
 			case tt.err == "nothing":
@@ -256,4 +257,32 @@ func TestDNSServerHangs(t *testing.T) {
 	if took := time.Since(before); took > tryTimeout/2 {
 		t.Errorf("the source took %v to stop", took)
 	}
+}
+
+// TestSourcesTogether merges a real file, a real server and a static list, and changes each.
+func TestSourcesTogether(t *testing.T) {
+	t.Parallel()
+	z := newZone(t, "vllm.test. 1 A 127.0.0.1")
+	s := serve(t, func(w dns.ResponseWriter, q *dns.Msg, _ bool) { _ = w.WriteMsg(z.answer(q)) })
+	f := &fileTest{t: t, path: filepath.Join(t.TempDir(), "endpoints.yaml"), updates: make(chan Update, 100)}
+	f.write(fileA)
+	all := Merge(discardLog, Static([]Endpoint{endpoint("s", "10.0.1.1:80")}), NewFile(f.path, true, discardLog),
+		s.asks(DNSOptions{Name: "vllm.test", Ports: []uint16{80}}))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { all.Run(ctx, func(u Update) { f.updates <- u }) })
+	f.want("s@10.0.1.1:80 a@10.0.0.1:80 vllm.test-127-0-0-1-rank-0@127.0.0.1:80")
+	f.write(fileAB)
+	f.want("s@10.0.1.1:80 a@10.0.0.1:80 b@10.0.0.2:80 vllm.test-127-0-0-1-rank-0@127.0.0.1:80")
+	z.set("vllm.test. 1 A 127.0.0.2")
+	f.want("s@10.0.1.1:80 a@10.0.0.1:80 b@10.0.0.2:80 vllm.test-127-0-0-2-rank-0@127.0.0.2:80")
+	f.write(strings.ReplaceAll(fileAB, "10.0.0.2", "127.0.0.2")) // the address that DNS has: the file stands first
+	f.want(`s@10.0.1.1:80 a@10.0.0.1:80 b@127.0.0.2:80 !DNS name vllm.test: "default/vllm.test-127-0-0-2-rank-0" at 127.0.0.2:80 ` +
+		"is left out: the endpoint file FILE has that address as default/b")
+	f.write("endpoints: [")
+	f.wantErr("endpoint file FILE: ")
+	f.write("endpoints: []")
+	f.want("s@10.0.1.1:80 vllm.test-127-0-0-2-rank-0@127.0.0.2:80")
 }

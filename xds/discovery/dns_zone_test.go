@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -168,8 +169,7 @@ func resolvConf(t *testing.T, d *dnsSource, lines ...string) {
 // server is a DNS server on loopback, UDP and TCP on the same port.
 type server struct {
 	address string
-	mu      sync.Mutex
-	tcp     int // questions over TCP
+	tcp     atomic.Int64 // questions over TCP
 }
 
 // serve starts a server; handle gets the questions and whether they came over TCP.
@@ -183,9 +183,7 @@ func serve(t *testing.T, handle func(w dns.ResponseWriter, q *dns.Msg, tcp bool)
 		tcp := srv.Listener != nil
 		srv.Handler = dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 			if tcp {
-				s.mu.Lock()
-				s.tcp++
-				s.mu.Unlock()
+				s.tcp.Add(1)
 			}
 			handle(w, q, tcp)
 		})

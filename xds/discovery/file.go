@@ -95,7 +95,7 @@ func parseIP(n strictyaml.Node) netip.Addr {
 		field.Problemf("%q is not an IPv4 or IPv6 address; host names are not resolved", s)
 	case ip.Zone() != "":
 		field.Problemf("%q has a zone, which Envoy's ORIGINAL_DST cluster must not see", s)
-	case ip.IsUnspecified() || ip.IsMulticast():
+	case validateIP(ip.Unmap()) != nil:
 		field.Problemf("%q is no address of a single host", s)
 	default:
 		return ip.Unmap()

@@ -59,6 +59,8 @@ line 6: endpoints[3].port: "+80" is not a port; write "1" to "65535"
 line 7: endpoints[4]: must be an object, not the string "x"
 line 8: endpoints[5]: is empty`,
 		},
+		{name: "broadcast", doc: `endpoints: [{name: a, address: 255.255.255.255, port: "80"}]`, err: `line 1: endpoints[0].address: "255.255.255.255" is no address of a single host`},
+		{name: "unspecified, as IPv6", doc: `endpoints: [{name: a, address: "::ffff:0.0.0.0", port: "80"}]`, err: `line 1: endpoints[0].address: "::ffff:0.0.0.0" is no address of a single host`},
 		{
 			name: "control character in a name",
 			doc:  `endpoints: [{name: "a\tb", address: 10.0.0.1, port: "80"}]`,
@@ -107,8 +109,8 @@ func FuzzParseFile(f *testing.F) {
 			return
 		}
 		for i := range eps {
-			if e := &eps[i]; e.Name == "" || !e.Address.IsValid() || e.Address.Addr().Zone() != "" {
-				t.Errorf("endpoint %d was accepted: %+v", i, e)
+			if err := eps[i].Validate(); err != nil {
+				t.Errorf("endpoint %d was accepted: %+v: %v", i, eps[i], err)
 			}
 		}
 	})

@@ -45,16 +45,32 @@ func (n named) String() string { return n.name }
 // running is a source under test in a synctest bubble.
 type running struct {
 	t       *testing.T
+	mu      sync.Mutex
 	updates []Update
 	stop    func()
 }
 
-// runSource starts s; the test reads updates after synctest.Wait and calls stop.
+// take returns the updates since the last call.
+func (r *running) take() []Update {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	updates := r.updates
+	r.updates = nil
+	return updates
+}
+
+// runSource starts s; the test takes the updates and calls stop.
 func runSource(t *testing.T, s Source) *running {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{t: t}
 	var wait sync.WaitGroup
-	wait.Go(func() { s.Run(ctx, func(u Update) { r.updates = append(r.updates, u) }) })
+	wait.Go(func() {
+		s.Run(ctx, func(u Update) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.updates = append(r.updates, u)
+		})
+	})
 	r.stop = func() {
 		cancel()
 		before := time.Now()
@@ -92,10 +108,9 @@ func (r *running) want(texts ...string) {
 	r.t.Helper()
 	synctest.Wait()
 	got := []string{}
-	for _, u := range r.updates {
+	for _, u := range r.take() {
 		got = append(got, u.text())
 	}
-	r.updates = nil
 	if d := cmp.Diff(append([]string{}, texts...), got); d != "" {
 		r.t.Fatalf("updates (-want +got):\n%s", d)
 	}
@@ -185,9 +200,9 @@ func TestMergeStart(t *testing.T) {
 		// A source that says nothing holds the others up for a while only.
 		silent := make(script)
 		r = runSource(t, Merge(discardLog, silent, Static([]Endpoint{endpoint("a", "10.0.0.1:80")})))
-		time.Sleep(startPatience - 1)
+		time.Sleep(startPatience - time.Nanosecond)
 		r.want()
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		r.want("a@10.0.0.1:80")
 		silent <- Update{Endpoints: []Endpoint{endpoint("s", "10.0.0.2:80")}}
 		r.want("s@10.0.0.2:80 a@10.0.0.1:80")
