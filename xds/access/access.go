@@ -38,6 +38,7 @@ type Policy struct {
 	token  *watched[[sha256.Size]byte]
 	limits *limits
 	counts counts
+	now    func() time.Time
 }
 
 // New checks o and reads its files.
@@ -52,7 +53,7 @@ func New(o Options, log *slog.Logger) (*Policy, error) {
 	case !(o.RequestsPerSecond >= 0):
 		return nil, fmt.Errorf("agent.requestsPerSecond: %v is negative; 0 means no limit", o.RequestsPerSecond)
 	}
-	p := &Policy{o: o, log: log, limits: newLimits(o.RequestsPerSecond)}
+	p := &Policy{o: o, log: log, limits: newLimits(o.RequestsPerSecond), now: time.Now}
 	var errs [3]error
 	if o.CertFile != "" {
 		p.certs, errs[0] = watch(p, parseCertificate, o.CertFile, o.KeyFile)
@@ -169,7 +170,7 @@ func (p *Policy) check(state *tls.ConnectionState, authorization []string) error
 		}
 	}
 	if p.cas != nil && state != nil && len(state.VerifiedChains) > 0 {
-		if time.Now().Before(state.PeerCertificates[0].NotAfter) {
+		if p.now().Before(state.PeerCertificates[0].NotAfter) {
 			return nil
 		}
 		err = errExpired

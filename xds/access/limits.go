@@ -14,6 +14,9 @@ import (
 // maxClients bounds the addresses whose requests are counted apart. Those beyond share one count.
 const maxClients = 4096
 
+// sweepEvery is the least time between two searches for clients that have been quiet.
+const sweepEvery = time.Second
+
 // limits holds the request rate of each client address.
 type limits struct {
 	perSecond rate.Limit // 0 for no limit
@@ -22,6 +25,7 @@ type limits struct {
 	mu      sync.Mutex
 	clients map[netip.Prefix]*rate.Limiter
 	others  *rate.Limiter
+	swept   time.Time
 }
 
 func newLimits(perSecond float64) *limits {
@@ -46,8 +50,9 @@ func (l *limits) client(network netip.Prefix, now time.Time) *rate.Limiter {
 	if c, ok := l.clients[network]; ok {
 		return c
 	}
-	if len(l.clients) >= maxClients {
+	if len(l.clients) >= maxClients && now.Sub(l.swept) >= sweepEvery {
 		// A limiter that is full again says no more than a fresh one.
+		l.swept = now
 		for key, c := range l.clients {
 			if c.TokensAt(now) >= float64(l.burst) {
 				delete(l.clients, key)
