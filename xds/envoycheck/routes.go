@@ -80,22 +80,26 @@ func routesOf(host node) []route {
 	return out
 }
 
-// onHeader says whether the route is matched by a request header, other than by its absence.
+// onHeader says whether the presence of a request header is enough for the route to match.
 func (r route) onHeader(name string) bool {
 	return slices.ContainsFunc(r.get("match", "headers").list(), func(h node) bool {
-		inverted := h.get("invert_match").is() || h.get("present_match").IsBool() && !h.get("present_match").is()
-		return h.get("name").str() == name && !inverted
+		if h.get("name").str() != name || h.get("invert_match").is() {
+			return false
+		}
+		keys := slices.DeleteFunc(h.fields(), func(k string) bool { return k == "name" || k == "invert_match" || k == "invertMatch" })
+		return len(keys) == 0 || h.get("present_match").is()
 	})
 }
 
-// leadsToModels says whether the route leads to a cluster of model servers. If no such cluster is in the document, every
-// route does that is not the fallback.
+// leadsToModels says whether the route leads to a cluster of model servers, or to one that is to be added. If no such
+// cluster is in the document, every route does that is not the fallback.
 func (c *checker) leadsToModels(r route) bool {
-	if len(c.destinationClusters()) == 0 {
+	known := c.destinationClusters()
+	if len(known) == 0 {
 		return !r.onHeader(names.HeaderFallback)
 	}
 	return slices.ContainsFunc(r.clusters, func(name string) bool {
-		return slices.ContainsFunc(c.destinationClusters(), func(d node) bool { return d.get("name").str() == name })
+		return name == c.destinationName(c.mode()) || slices.ContainsFunc(known, func(d node) bool { return d.get("name").str() == name })
 	})
 }
 
@@ -134,7 +138,7 @@ func (c *checker) destinations(host node) {
 // routesList says whether a list of endpoints reaches a cluster that understands it.
 func (c *checker) routesList(routes []route) bool {
 	return slices.ContainsFunc(routes, func(r route) bool {
-		return slices.ContainsFunc(r.clusters, func(name string) bool {
+		return slices.Contains(r.clusters, c.destinationName(plan.DestinationList)) || slices.ContainsFunc(r.clusters, func(name string) bool {
 			return slices.ContainsFunc(c.clusters, func(d node) bool { return d.get("name").str() == name && overrideHost(d).Exists() })
 		})
 	})
