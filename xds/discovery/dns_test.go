@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -461,6 +462,44 @@ func TestDNSOutage(t *testing.T) {
 		time.Sleep(DefaultMinTTL)
 		r.want("vllm.test-10-0-0-1-rank-0@10.0.0.1:80")
 	})
+}
+
+// TestDNSTargets has more targets than are asked for at once, whose addresses have to be asked for.
+func TestDNSTargets(t *testing.T) {
+	const n = 5 * parallel
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("vllm.test. 5 SRV 0 0 80 p%d.test.", i), fmt.Sprintf("p%d.test. 5 A 10.0.0.%d", i, i))
+	}
+	z := newZone(t, lines...)
+	z.noExtra = true
+	f := find(t, z.source(DNSOptions{Name: "vllm.test", Type: DNSService}))
+	if len(f.endpoints) != n || len(f.warnings) > 0 {
+		t.Errorf("%d endpoints, warnings %q", len(f.endpoints), f.warnings)
+	}
+	if asked := z.took(); len(asked) != 1+n {
+		t.Errorf("%d questions, want %d", len(asked), 1+n)
+	}
+
+	f = find(t, z.source(DNSOptions{Name: "vllm.test", Type: DNSService, MaxEndpoints: 10}))
+	if want := "vllm.test. has 80 targets, of which the last 70 are left out"; len(f.endpoints) != 10 || len(f.warnings) != 1 || f.warnings[0] != want {
+		t.Errorf("%d endpoints, warnings %q", len(f.endpoints), f.warnings)
+	}
+	if asked := z.took(); len(asked) != 1+10 {
+		t.Errorf("%d questions for 10 of the targets", len(asked))
+	}
+
+	// One target of which nothing is known makes the whole list unknown.
+	z.change(func() { z.failing = "p7.test." })
+	_, err := z.source(DNSOptions{Name: "vllm.test", Type: DNSService}).lookUp(t.Context())
+	if want := "ask 127.0.0.1:53 for A of p7.test.: status SERVFAIL"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	z.change(func() { z.failing, z.down = "", context.DeadlineExceeded })
+	_, err = z.source(DNSOptions{Name: "vllm.test", Type: DNSService}).lookUp(t.Context())
+	if want := "ask 127.0.0.1:53 for SRV of vllm.test.: no answer within 2s"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
 }
 
 // TestDNSSearch resolves names as a pod does.

@@ -21,10 +21,11 @@ type zone struct {
 	mu sync.Mutex
 
 	records []dns.RR
-	rcode   int   // if not 0, of every answer
-	down    error // if not nil, nothing answers
-	lazy    bool  // aliases are left to the client
-	noExtra bool  // targets' addresses are left to the client
+	rcode   int    // if not 0, of every answer
+	failing string // the name of which the zone knows nothing but SERVFAIL
+	down    error  // if not nil, nothing answers
+	lazy    bool   // aliases are left to the client
+	noExtra bool   // targets' addresses are left to the client
 	asked   []string
 	queries int
 }
@@ -73,7 +74,10 @@ func (z *zone) answer(q *dns.Msg) *dns.Msg {
 	z.asked = append(z.asked, dns.TypeToString[qtype]+" "+name)
 	z.queries++
 	m := new(dns.Msg).SetReply(q)
-	if m.Rcode = z.rcode; z.rcode != 0 {
+	if m.Rcode = z.rcode; name == z.failing {
+		m.Rcode = dns.RcodeServerFailure
+	}
+	if m.Rcode != 0 {
 		return m
 	}
 	owner, exists := dns.CanonicalName(name), false
