@@ -99,7 +99,14 @@ func (o *Options) tls(scheme string) (*tls.Config, error) {
 	return c, nil
 }
 
-// Get returns the body of path. An answer other than 200 is an error with the agent's own words.
+// Error says that the agent cannot be reached or answers something else than 200, with its own words. It may be otherwise a
+// moment later.
+type Error struct{ error }
+
+// Unwrap returns the cause.
+func (e Error) Unwrap() error { return e.error }
+
+// Get returns the body of path. An answer other than 200 is an Error.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
 	if err != nil {
@@ -110,16 +117,16 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the agent: %w", err)
+		return nil, Error{fmt.Errorf("ask the agent: %w", err)}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
-		return nil, fmt.Errorf("agent answers %s to %s: %s", resp.Status, path, strings.TrimSpace(string(text)))
+		return nil, Error{fmt.Errorf("agent answers %s to %s: %s", resp.Status, path, strings.TrimSpace(string(text)))}
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the agent's answer: %w", err)
+		return nil, Error{fmt.Errorf("read the agent's answer: %w", err)}
 	}
 	if len(b) > maxAnswer {
 		return nil, fmt.Errorf("agent answers more than %d bytes to %s", maxAnswer, path)

@@ -59,7 +59,7 @@ func (h *Handler) Routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+names.PathSnapshot, h.post)
 	mux.Handle("GET "+names.PathSnapshot, http.MaxBytesHandler(http.HandlerFunc(h.poll), maxBody))
-	mux.HandleFunc("GET /snapshot", h.page)
+	mux.HandleFunc("GET "+PathPage, h.page)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", h.readyz)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-// Page is the newest snapshot for people, at /snapshot. Ages are those of the moment.
+// PathPage is where Page is served.
+const PathPage = "/snapshot"
+
+// Page is the newest snapshot for people. Ages are those of the moment.
 type Page struct {
 	Version   uint64         `json:"version"`
 	AgeMs     int64          `json:"ageMs"`

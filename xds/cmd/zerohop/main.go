@@ -23,11 +23,12 @@ const (
 
 // cli are the commands and their flags.
 type cli struct {
-	Agent   agentCmd  `cmd:"" help:"Find and scrape the endpoints, and serve plan and snapshots to Envoy."`
-	Render  renderCmd `cmd:"" help:"Render configuration for other programs."`
-	Check   checkCmd  `cmd:"" help:"Say what is wrong with a configuration, or what is in force by it. Exit code 2 if something is wrong."`
-	Status  statusCmd `cmd:"" help:"Say which plan every Envoy has, and what it refuses. Exit code 1 if something is refused."`
-	Version struct{}  `cmd:"" help:"Print the version."`
+	Agent    agentCmd    `cmd:"" help:"Find and scrape the endpoints, and serve plan and snapshots to Envoy."`
+	Render   renderCmd   `cmd:"" help:"Render configuration for other programs."`
+	Check    checkCmd    `cmd:"" help:"Say what is wrong with a configuration, or what is in force by it. Exit code 2 if something is wrong."`
+	Status   statusCmd   `cmd:"" help:"Say which plan every Envoy has, and what it refuses. Exit code 1 if something is refused."`
+	Snapshot snapshotCmd `cmd:"" help:"Print what the agent publishes: endpoints, the ages of their numbers, and what the filters report of them."`
+	Version  struct{}    `cmd:"" help:"Print the version."`
 }
 
 type renderCmd struct {
@@ -77,6 +78,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.Check.run(stdout, stderr)
 	case "status":
 		err = c.Status.run(ctx, stdout)
+	case "snapshot":
+		err = c.Snapshot.run(ctx, stdout, stderr)
 	case "version":
 		_, err = fmt.Fprintln(stdout, version())
 	}
