@@ -52,6 +52,7 @@ func Check(doc []byte, want *plan.Plan) (Report, error) {
 	}
 	c.filters()
 	c.managers()
+	c.ads()
 	c.checkClusters()
 	c.concurrency()
 	return c.report(), nil

@@ -2,11 +2,14 @@ package envoycheck
 
 import (
 	"net/netip"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v2"
 
 	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/names"
@@ -257,6 +260,180 @@ static_resources:
 			mend(t, v, p)
 		})
 	}
+}
+
+// TestFragments checks what holds only a part of a bootstrap, in the forms in which parts come.
+func TestFragments(t *testing.T) {
+	const wasmType = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
+	cases := []struct {
+		name  string
+		make  func(t *testing.T) any
+		want  []string
+		notes []string
+	}{
+		{"listener", func(t *testing.T) any { return at(t, committed(t), "static_resources/listeners/clients") }, nil, []string{"concurrency", "fragment"}},
+		{"listener without the flag", func(t *testing.T) any {
+			v := committed(t)
+			del(t, v, down+"/allow_on_headers_stop_iteration")
+			return tree{"resources": []any{at(t, v, "static_resources/listeners/clients")}}
+		}, []string{"flag"}, []string{"concurrency", "fragment"}},
+		{"cluster", func(t *testing.T) any { return at(t, committed(t), destination) }, nil, nil},
+		{"cluster without attempt filter", func(t *testing.T) any {
+			v := committed(t)
+			del(t, v, destination+"/typed_extension_protocol_options")
+			return at(t, v, destination)
+		}, []string{"attempt-filter"}, nil},
+		{"config dump", func(t *testing.T) any {
+			return tree{"configs": []any{tree{"@type": "type.googleapis.com/envoy.admin.v3.BootstrapConfigDump", "bootstrap": committed(t)}}}
+		}, nil, []string{"concurrency"}},
+		{"routes by RDS elsewhere in the file", func(t *testing.T) any {
+			v := committed(t)
+			routes := at(t, v, hcm+"/route_config")
+			del(t, v, host+"/request_body_buffer_limit")
+			m := at(t, v, hcm).(tree)
+			delete(m, "route_config")
+			m["rds"] = tree{"route_config_name": "clients"}
+			return []any{v, routes}
+		}, []string{"body-limit"}, []string{"concurrency"}},
+		{"routes by RDS", func(t *testing.T) any {
+			v := committed(t)
+			m := at(t, v, hcm).(tree)
+			delete(m, "route_config")
+			m["rds"] = tree{"route_config_name": "clients"}
+			return v
+		}, nil, []string{"concurrency", "routes"}},
+		{"Istio's patch with a struct", func(t *testing.T) any {
+			config := at(t, committed(t), down).(tree)
+			delete(config, "failure_policy")
+			return tree{"kind": "EnvoyFilter", "spec": tree{"configPatches": []any{tree{"applyTo": "HTTP_FILTER", "patch": tree{"value": tree{
+				"name": "zerohop", "typed_config": tree{"@type": "type.googleapis.com/udpa.type.v1.TypedStruct", "type_url": wasmType, "value": tree{"config": config}},
+			}}}}}}
+		}, []string{"failure-policy"}, []string{"concurrency", "fragment"}},
+		{"lowerCamelCase", func(t *testing.T) any { return camelTree(committed(t)) }, nil, []string{"concurrency"}},
+		{"limit of the listener", func(t *testing.T) any {
+			v := committed(t)
+			del(t, v, host+"/request_body_buffer_limit")
+			set(t, v, "static_resources/listeners/clients/per_connection_buffer_limit_bytes", 8<<20)
+			return v
+		}, nil, []string{"concurrency"}},
+		{"limit of each route", func(t *testing.T) any {
+			v := committed(t)
+			del(t, v, host+"/request_body_buffer_limit")
+			for _, r := range []string{"picked", "listed"} {
+				set(t, v, host+"/routes/"+r+"/request_body_buffer_limit", "8388608")
+			}
+			return v
+		}, nil, []string{"concurrency"}},
+		{"policy of the virtual host", func(t *testing.T) any {
+			v := committed(t)
+			set(t, v, host+"/retry_policy", at(t, v, picked+"/route/retry_policy"))
+			del(t, v, picked+"/route/retry_policy")
+			return v
+		}, nil, []string{"concurrency"}},
+		{"authentication behind", func(t *testing.T) any {
+			v := committed(t)
+			l := at(t, v, hcm+"/http_filters").([]any)
+			set(t, v, hcm+"/http_filters", []any{l[0], tree{"name": "jwt", "typed_config": tree{"@type": "type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication"}}, l[1]})
+			return v
+		}, nil, []string{"auth-order", "concurrency"}},
+		{"another HttpConnectionManager", func(t *testing.T) any {
+			v := committed(t)
+			listeners := at(t, v, "static_resources/listeners").([]any)
+			health := tree{"name": "health", "filter_chains": []any{tree{"filters": []any{tree{"typed_config": tree{
+				"@type": "type.googleapis.com/x.HttpConnectionManager", "stat_prefix": "health", "http_filters": []any{},
+			}}}}}}
+			set(t, v, "static_resources/listeners", append([]any{health}, listeners...))
+			return v
+		}, nil, []string{"concurrency"}},
+		{"another Wasm filter", func(t *testing.T) any {
+			v := committed(t)
+			l := at(t, v, hcm+"/http_filters").([]any)
+			waf := tree{"name": "waf", "typed_config": tree{"@type": wasmType, "config": tree{"name": "waf", "root_id": "waf"}}}
+			set(t, v, hcm+"/http_filters", append([]any{waf}, l...))
+			return v
+		}, nil, []string{"concurrency"}},
+	}
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			var doc []byte
+			if l, ok := tt.make(t).([]any); ok {
+				for _, v := range l {
+					doc = append(append(doc, "---\n"...), marshal(t, v)...)
+				}
+			} else {
+				doc = marshal(t, tt.make(t))
+			}
+			r, err := Check(doc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, ids(r), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("%s\n%+v", d, r.Findings)
+			}
+			var notes []string
+			for _, n := range r.Notes {
+				notes = append(notes, n.ID)
+			}
+			slices.Sort(notes)
+			if d := cmp.Diff(tt.notes, notes, cmpopts.EquateEmpty()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// camelTree writes field names as protobuf's JSON has them.
+func camelTree(v any) any {
+	switch x := v.(type) {
+	case tree:
+		out := tree{}
+		for k, e := range x {
+			out[camel(k.(string))] = camelTree(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i := range x {
+			out[i] = camelTree(x[i])
+		}
+		return out
+	}
+	return v
+}
+
+func TestNoConfiguration(t *testing.T) {
+	for _, doc := range []string{"", "hello", "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig", "[]", "a: 1\na: 2", "["} {
+		if r, err := Check([]byte(doc), nil); err == nil {
+			t.Errorf("%q: no error, %+v", doc, r)
+		}
+	}
+}
+
+// FuzzCheck checks that no document is too odd, and that all lines that are to be added are YAML.
+func FuzzCheck(f *testing.F) {
+	b, err := os.ReadFile("../../envoy.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte("name: a\nconnect_timeout: []\nhttp_filters: {}\nstat_prefix: 1\ntype: ORIGINAL_DST"))
+	f.Add([]byte("- {http_filters: [{typed_config: {\"@type\": a.Wasm, config: {root_id: zerohop, vm_config: {vm_id: \"a: b\\n\"}}}}], rds: {}}\n- {name: x, lb_policy: y, type: ORIGINAL_DST}"))
+	f.Add([]byte("virtual_hosts: [{routes: [{route: {cluster: zerohop_destination, retry_policy: {}}}]}]\nhttp_filters: [1]\nroute_config: {virtual_hosts: [{}]}"))
+	want := &plan.Plan{Destination: plan.DestinationList, Agent: plan.Agent{Cluster: "a: \n"}}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		for _, p := range []*plan.Plan{nil, want} {
+			r, err := Check(doc, p)
+			if err != nil {
+				continue
+			}
+			for _, x := range r.Findings {
+				var v tree
+				if err := yaml.Unmarshal([]byte(x.Add), &v); err != nil {
+					t.Errorf("%s: %v\n%s", x.ID, err, x.Add)
+				}
+			}
+		}
+	})
 }
 
 func TestModes(t *testing.T) {

@@ -72,8 +72,8 @@ func (c *checker) protocolOptions() string {
 		"\n    explicit_http_config: {http_protocol_options: {}}\n    http_filters:\n" + c.attempt("    ") + upstreamCodec("    ")
 }
 
-// ads returns the connection to the agent's ADS, and its cluster unless that is there.
-func (c *checker) ads() string {
+// adsConnection returns the connection to the agent's ADS, and its cluster unless that is there.
+func (c *checker) adsConnection() string {
 	if slices.ContainsFunc(c.clusters, func(d node) bool { return d.get("name").str() == xdsCluster }) {
 		return adsConfig
 	}
