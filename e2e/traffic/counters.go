@@ -61,7 +61,7 @@ func (b *Bed) Busy(t *testing.T) {
 	})
 }
 
-// inFlight sums up who is busy, but for the admin interface and the agent's long poll.
+// inFlight sums up who is busy, but for the admin interface, the long poll and the stream from the agent.
 func (b *Bed) inFlight(t *testing.T) (n float64, stats harness.Stats) {
 	t.Helper()
 	stats, err := b.Envoy.Stats(t.Context(), `_rq_active$`)
@@ -70,7 +70,7 @@ func (b *Bed) inFlight(t *testing.T) (n float64, stats harness.Stats) {
 	}
 	for name, v := range stats {
 		switch name {
-		case "http.admin.downstream_rq_active", "cluster.zerohop_agent.upstream_rq_active":
+		case "http.admin.downstream_rq_active", "cluster.zerohop_agent.upstream_rq_active", "cluster.zerohop_xds.upstream_rq_active":
 		default:
 			n += v
 		}
