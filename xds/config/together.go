@@ -48,13 +48,13 @@ func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
 	if z.Scrape.TLS.InsecureSkipVerify {
 		l.warnf(at(root, "scrape.tls.insecureSkipVerify"), "lets anyone on the way answer for an endpoint; give caFile instead")
 	}
-	if n := at(root, "scrape.staleness"); n.Exists() && z.Scrape.Staleness < z.Scrape.StaleAfter() {
-		l.warnf(n, "is less than three scrape intervals, which count instead")
+	d := DefaultZerohop()
+	if z.Scrape.Staleness != d.Scrape.Staleness && z.Scrape.Staleness < z.Scrape.StaleAfter() {
+		l.warnf(at(root, "scrape.staleness"), "is less than three scrape intervals, which count instead")
 	}
 	if !z.Agent.Disabled {
 		return
 	}
-	d := DefaultZerohop()
 	for _, x := range []struct {
 		path string
 		set  bool

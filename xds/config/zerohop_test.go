@@ -252,7 +252,7 @@ line 3: scrape.bearerTokenFile: is sent in clear text while scrape.scheme is htt
 line 3: scrape.tls.insecureSkipVerify: lets anyone on the way answer for an endpoint; give caFile instead`},
 		{"token beyond loopback", "agent: {listen: 0.0.0.0:1, bearerTokenFile: b}", `
 line 3: agent.bearerTokenFile: is sent in clear text without agent.tls`},
-		{"staleness below three intervals", "scrape: {interval: 1s, staleness: 2s}", `
+		{"staleness below three intervals", "scrape: {interval: 1s, staleness: 1s}", `
 line 3: scrape.staleness: is less than three scrape intervals, which count instead`},
 		{"edge", "agent: {enabled: false, listen: 127.0.0.1:1}\nscrape: {interval: 1s}\ndiscovery: {dns: [{name: a, ports: [1]}]}", `
 line 3: agent.listen: has no effect while agent.enabled is false
