@@ -73,6 +73,7 @@ type envoyKey struct {
 
 type envoy struct {
 	workers map[uint64]*worker // by epoch
+	holders map[uint16]*worker // by number: those that count
 }
 
 // worker is one VM of an Envoy.
@@ -115,7 +116,12 @@ func (f *Fleet) Report(node string, v report.View) error {
 	var err error
 	for it := v.Records(); it.Next(); {
 		if w := f.worker(key, it.Record); w != nil {
+			e := f.envoys[key]
+			if e.holders[w.newest.Number] == w {
+				delete(e.holders, w.newest.Number)
+			}
 			f.take(w, it.Record, now.Add(-time.Duration(it.AgeMs)*time.Millisecond), now, reasons)
+			f.settle(e, w)
 		} else {
 			err = ErrFull
 		}
@@ -211,7 +217,7 @@ func (f *Fleet) worker(key envoyKey, r report.Record) *worker {
 	if !known {
 		e := f.envoys[key]
 		if e == nil {
-			e = &envoy{workers: make(map[uint64]*worker)}
+			e = &envoy{workers: make(map[uint64]*worker), holders: make(map[uint16]*worker)}
 			f.envoys[key] = e
 		}
 		e.workers[head.Epoch] = w
@@ -269,6 +275,9 @@ func (f *Fleet) forget(key envoyKey, epoch uint64) {
 	f.withdraw(w)
 	f.workers--
 	f.cells -= len(w.cells)
+	if e.holders[w.newest.Number] == w {
+		delete(e.holders, w.newest.Number)
+	}
 	if delete(e.workers, epoch); len(e.workers) == 0 {
 		delete(f.envoys, key)
 	}
@@ -287,6 +296,23 @@ func (f *Fleet) sweep(now time.Time) {
 			}
 		}
 	}
+}
+
+// settle decides who counts under the number of w: the VM with the newest record. A VM takes a number only when the one that
+// held it is gone, which is known by that long before it has been silent for silentAfter.
+func (f *Fleet) settle(e *envoy, w *worker) {
+	number := w.newest.Number
+	switch holder := e.holders[number]; {
+	case !w.counted:
+		return
+	case holder == nil || holder == w:
+	case holder.newest.At > w.newest.At:
+		f.withdraw(w)
+		return
+	default:
+		f.withdraw(holder)
+	}
+	e.holders[number] = w
 }
 
 // withdraw takes a worker's gauges out of the loads.

@@ -7,7 +7,7 @@ import (
 )
 
 // take adds what record r, written at the given time, says beyond what is known of w. A record that is not newer than the
-// newest one, because it is sent again or overtook another on its way, says nothing.
+// newest one, because it is sent again or was overtaken by another on its way, says nothing.
 func (f *Fleet) take(w *worker, r report.Record, written, now time.Time, reasons []int) {
 	var head report.Worker
 	r.Worker(&head)

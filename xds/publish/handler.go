@@ -22,6 +22,7 @@ import (
 //	GET  /v1/snapshot?v=N  the newest snapshot (binary) as soon as its version is not N; 304 after Hold without a new one. A
 //	                       delta from version N instead, if the request accepts one, N is lately published and it pays.
 //	POST /v1/snapshot?v=N  the same, with a report (package report) or nothing as body
+//	                       Both wait at most as many seconds as a header "prefer: wait=SECONDS" says.
 //	GET  /snapshot         the newest snapshot for people: Page as JSON
 //	GET  /healthz          200 while the process runs
 //	GET  /readyz           200 once Ready says so, 503 before
@@ -166,7 +167,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.counts.open.Add(1)
-	ctx, cancel := context.WithTimeout(r.Context(), h.Hold)
+	ctx, cancel := context.WithTimeout(r.Context(), h.hold(r))
 	v := h.Store.Wait(ctx, seen)
 	cancel()
 	h.counts.open.Add(-1)
@@ -188,6 +189,22 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	n, _ := w.Write(body)
 	h.counts.answered(kind, n)
+}
+
+// hold returns how long a poll waits: no longer than the caller prefers.
+func (h *Handler) hold(r *http.Request) time.Duration {
+	for _, line := range r.Header.Values(names.HeaderPrefer) {
+		for part := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(part, "=")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			if s, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
+				return min(h.Hold, time.Duration(s)*time.Second)
+			}
+		}
+	}
+	return h.Hold
 }
 
 // accepts reports whether the request names a media type among those that it accepts.

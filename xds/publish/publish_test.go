@@ -121,6 +121,34 @@ func TestPollWaits(t *testing.T) {
 	}
 }
 
+func TestPollWaitsAsLongAsPreferred(t *testing.T) {
+	tests := []struct {
+		name, prefer string
+		took         time.Duration
+	}{
+		{"seconds", "wait=2", 2 * time.Second},
+		{"not at all", "wait=0", 0},
+		{"among others", "respond-async, Wait = 3", 3 * time.Second},
+		{"longer than the agent holds", "wait=1000", hold},
+		{"no number", "wait=soon", hold},
+		{"too large a number", "wait=99999999999999999999", hold},
+		{"something else", "return=minimal", hold},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHandler()
+				number := publish(t, h)
+				begin := time.Now()
+				w := request(h, http.MethodPost, names.PathSnapshot+"?v="+strconv.FormatUint(number, 10), nil, names.HeaderPrefer, tt.prefer)
+				if took := time.Since(begin); w.Code != http.StatusNotModified || took != tt.took {
+					t.Errorf("status %d after %v, want %v", w.Code, took, tt.took)
+				}
+			})
+		})
+	}
+}
+
 func TestPollBeforeFirstVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler()
