@@ -29,14 +29,15 @@ func servesEndpoints() bool {
 	if len(os.Args) != 4 || os.Args[1] != serveCommand {
 		return false
 	}
-	if err := serveEndpoints(os.Args[2], os.Args[3]); err != nil {
+	if err := listenAll(os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "benchagent: serve endpoints:", err)
 		os.Exit(1)
 	}
-	return true
+	select {} // until this process is killed
 }
 
-func serveEndpoints(number, epochMs string) error {
+// listenAll serves endpoints from its return on.
+func listenAll(number, epochMs string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func serveEndpoints(number, epochMs string) error {
 		go accept(l, a)
 	}
 	fmt.Println(strings.Join(addresses, " "))
-	select {} // until this process is killed
+	return nil
 }
 
 // answer is a response whose one changing number is the time at which it was written.

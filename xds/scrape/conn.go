@@ -57,7 +57,7 @@ func (l *loop) dial(ctx context.Context, deadline time.Time) (Failure, error) {
 	c := &conn{raw: raw, stream: raw, unwatch: context.AfterFunc(ctx, func() { _ = raw.Close() })}
 	l.conn = c
 	if l.scraper.tls != nil {
-		config, err := l.scraper.tls.config(l.address)
+		config, err := l.scraper.tls.config(l.address, time.Now())
 		if err != nil {
 			return FailureTLS, err
 		}
@@ -176,7 +176,7 @@ func readPage(page []byte, resp *http.Response, limit int64, deadline time.Time)
 		switch {
 		case int64(len(page)) > limit:
 			return page, FailureSize, fmt.Errorf("the page has more than %d bytes", limit)
-		case err == io.EOF: //nolint:errorlint // Read returns it bare
+		case err == io.EOF:
 			return page, "", nil
 		case err != nil:
 			return page, classify(FailureConnect, err, deadline), fmt.Errorf("read the page: %w", err)

@@ -130,25 +130,25 @@ func orDefault[T comparable](v, def T) T {
 	return v
 }
 
-// check lists what is wrong with o, by the names of its fields.
+// check lists what is wrong with o, by the names that the fields have in a ZerohopConfig.
 func (o *Options) check() error {
 	var errs []error
 	for _, d := range []struct {
 		name  string
 		value int64
-	}{{"Interval", int64(o.Interval)}, {"Timeout", int64(o.Timeout)}, {"MaxBackOff", int64(o.MaxBackOff)}, {"MaxPage", o.MaxPage}} {
+	}{{"interval", int64(o.Interval)}, {"timeout", int64(o.Timeout)}, {"maxBackOff", int64(o.MaxBackOff)}, {"maxPageBytes", o.MaxPage}} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("%s: %d is negative", d.name, d.value))
 		}
 	}
 	if u, err := url.ParseRequestURI(o.Path); err != nil || u.Host != "" || !strings.HasPrefix(o.Path, "/") || strings.ContainsFunc(o.Path, notVisible) {
-		errs = append(errs, fmt.Errorf("Path: %q is no path; write one such as %q", o.Path, DefaultPath))
+		errs = append(errs, fmt.Errorf("path: %q is no path; write one such as %q", o.Path, DefaultPath))
 	}
 	if o.Scheme != "http" && o.Scheme != "https" {
-		errs = append(errs, fmt.Errorf("Scheme: %q is neither \"http\" nor \"https\"", o.Scheme))
+		errs = append(errs, fmt.Errorf("scheme: %q is neither \"http\" nor \"https\"", o.Scheme))
 	}
 	if _, ok := engines[o.Engine]; !ok {
-		errs = append(errs, fmt.Errorf("Engine: %q is unknown; known are %s", o.Engine, strings.Join(Engines(), ", ")))
+		errs = append(errs, fmt.Errorf("engine: %q is unknown; known are %s", o.Engine, strings.Join(Engines(), ", ")))
 	}
 	return errors.Join(errs...)
 }
@@ -175,9 +175,6 @@ func New(o Options) (*Scraper, error) {
 	}
 	if o.BearerTokenFile != "" {
 		s.token, tokenErr = newTokenFile(o.BearerTokenFile)
-		if o.Scheme == "http" {
-			o.Log.Warn("the bearer token is sent without TLS; set the scheme to https")
-		}
 	}
 	if err := errors.Join(err, tlsErr, tokenErr); err != nil {
 		return nil, fmt.Errorf("set up scraping: %w", err)

@@ -340,20 +340,20 @@ func TestNewRefuses(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"interval", Options{Interval: -1}, "Interval: -1 is negative"},
-		{"size", Options{MaxPage: -5}, "MaxPage: -5 is negative"},
-		{"path", Options{Path: "metrics"}, `Path: "metrics" is no path; write one such as "/metrics"`},
-		{"path with a line end", Options{Path: "/a\r\nx: y"}, "Path: "},
-		{"path with a blank", Options{Path: "/a b"}, "Path: "},
-		{"address for a path", Options{Path: "http://other/metrics"}, "Path: "},
-		{"scheme", Options{Scheme: "ftp"}, `Scheme: "ftp" is neither "http" nor "https"`},
-		{"engine", Options{Engine: "llama.cpp"}, `Engine: "llama.cpp" is unknown; known are sglang, trtllm-serve, vllm`},
-		{"half a certificate", Options{Scheme: "https", TLS: TLS{CertFile: missing}}, "TLS: CertFile and KeyFile go together"},
-		{"missing CA", Options{Scheme: "https", TLS: TLS{CAFile: missing}}, "TLS: CAFile: open "},
+		{"interval", Options{Interval: -1}, "interval: -1 is negative"},
+		{"size", Options{MaxPage: -5}, "maxPageBytes: -5 is negative"},
+		{"path", Options{Path: "metrics"}, `path: "metrics" is no path; write one such as "/metrics"`},
+		{"path with a line end", Options{Path: "/a\r\nx: y"}, "path: "},
+		{"path with a blank", Options{Path: "/a b"}, "path: "},
+		{"address for a path", Options{Path: "http://other/metrics"}, "path: "},
+		{"scheme", Options{Scheme: "ftp"}, `scheme: "ftp" is neither "http" nor "https"`},
+		{"engine", Options{Engine: "llama.cpp"}, `engine: "llama.cpp" is unknown; known are sglang, trtllm-serve, vllm`},
+		{"half a certificate", Options{Scheme: "https", TLS: TLS{CertFile: missing}}, "tls: certFile and keyFile go together"},
+		{"missing CA", Options{Scheme: "https", TLS: TLS{CAFile: missing}}, "tls.caFile: open "},
 		{"no CA", Options{Scheme: "https", TLS: TLS{CAFile: "scrape_test.go"}}, "scrape_test.go has no certificate in PEM format"},
-		{"no certificate", Options{Scheme: "https", TLS: TLS{CertFile: "scrape.go", KeyFile: "scrape.go"}}, "TLS: CertFile and KeyFile: "},
-		{"missing token", Options{BearerTokenFile: missing}, "BearerTokenFile: stat "},
-		{"no token", Options{BearerTokenFile: "scrape_test.go"}, "BearerTokenFile: scrape_test.go must hold one token and nothing else"},
+		{"no certificate", Options{Scheme: "https", TLS: TLS{CertFile: "scrape.go", KeyFile: "scrape.go"}}, "tls.certFile and tls.keyFile: "},
+		{"missing token", Options{BearerTokenFile: missing}, "bearerTokenFile: stat "},
+		{"no token", Options{BearerTokenFile: "scrape_test.go"}, "bearerTokenFile: scrape_test.go must hold one token and nothing else"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,7 +212,16 @@ func TestTLSFilesAreReadAgain(t *testing.T) {
 	if l.try(t.Context()); l.sample.Failure != FailureTLS {
 		t.Errorf("%+v; want failure %q with the old files", l.sample, FailureTLS)
 	}
+	look := func() { l.scraper.tls.at = time.Time{} } // as after a second
+	if err := os.WriteFile(f.cert, []byte("half a certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if _, err := l.scraper.tls.config(l.address, time.Now()); err != nil {
+		t.Errorf("while a file is being replaced: %v; the old ones must count", err)
+	}
 	put(after)
+	look()
 	if l.try(t.Context()); l.sample.Failure != "" {
 		t.Errorf("%+v; the new files are not in use", l.sample)
 	}
@@ -228,9 +238,10 @@ func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
 		defer f.down()
-		accepted := "Bearer first"
+		var accepted atomic.Value
+		accepted.Store("Bearer first")
 		f.serve(func(w http.ResponseWriter, r *http.Request) {
-			if got := r.Header["Authorization"]; len(got) != 1 || got[0] != accepted {
+			if got := r.Header["Authorization"]; len(got) != 1 || got[0] != accepted.Load() {
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}
@@ -248,10 +259,10 @@ func TestBearerToken(t *testing.T) {
 				change func()
 				ok     bool
 			}{
-				{"replaced", func() { accepted = "Bearer second"; write("second") }, true},
+				{"replaced", func() { accepted.Store("Bearer second"); write("second") }, true},
 				{"unusable, the old one counts", func() { write("two words") }, true},
 				{"gone, the old one counts", func() { _ = os.Remove(file) }, true},
-				{"back", func() { accepted = "Bearer third"; write(" third ") }, true},
+				{"back", func() { accepted.Store("Bearer third"); write(" third ") }, true},
 				{"wrong", func() { write("fourth") }, false},
 			}
 			for _, step := range steps {
@@ -263,8 +274,8 @@ func TestBearerToken(t *testing.T) {
 				}
 			}
 		})
-		if s := logs.String(); !strings.Contains(s, "without TLS") || strings.Contains(s, "fourth") {
-			t.Errorf("the log must warn, and show no token:\n%s", s)
+		if s := logs.String(); !strings.Contains(s, "status 401") || strings.Contains(s, "fourth") {
+			t.Errorf("the log must say what is wrong, and show no token:\n%s", s)
 		}
 	})
 }

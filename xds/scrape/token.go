@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// tokenCheck is how often the file is looked at.
-	tokenCheck = time.Second
-	maxToken   = 64 << 10
+	// fileCheck is how often files are looked at, at the most.
+	fileCheck = time.Second
+	maxToken  = 64 << 10
 )
 
 // tokenFile holds a bearer token, which is read again when its file changes. Any goroutine may use it.
@@ -34,7 +34,7 @@ func newTokenFile(path string) (*tokenFile, error) {
 func (t *tokenFile) get(now time.Time) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.token != "" && now.Sub(t.checked) < tokenCheck {
+	if t.token != "" && now.Sub(t.checked) < fileCheck {
 		return t.token, nil
 	}
 	t.checked = now
@@ -52,18 +52,18 @@ func (t *tokenFile) get(now time.Time) (string, error) {
 func readToken(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("BearerTokenFile: %w", err)
+		return "", fmt.Errorf("bearerTokenFile: %w", err)
 	}
 	if info.Size() > maxToken {
-		return "", fmt.Errorf("BearerTokenFile: %s has more than %d bytes", path, maxToken)
+		return "", fmt.Errorf("bearerTokenFile: %s has more than %d bytes", path, maxToken)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("BearerTokenFile: %w", err)
+		return "", fmt.Errorf("bearerTokenFile: %w", err)
 	}
 	token := strings.TrimSpace(string(b))
 	if token == "" || strings.ContainsFunc(token, notVisible) {
-		return "", fmt.Errorf("BearerTokenFile: %s must hold one token and nothing else", path)
+		return "", fmt.Errorf("bearerTokenFile: %s must hold one token and nothing else", path)
 	}
 	return token, nil
 }
