@@ -33,19 +33,29 @@ var settings = []setting{
 	{"destinationMode", choice(func(z *Zerohop) *string { return &z.DestinationMode },
 		plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList), "what the endpoint picker protocol expects"},
 	{"failureMode", choice(func(z *Zerohop) *string { return &z.FailureMode }, plan.FailClose, plan.FailOpen), "the EPP's default"},
-	{"parity", choice(func(z *Zerohop) *string { return &z.Parity }, plan.ParityNone, plan.ParityEPP),
-		"own picks count between scrapes, without which bursts go to one endpoint"},
+	{
+		"parity", choice(func(z *Zerohop) *string { return &z.Parity }, plan.ParityNone, plan.ParityEPP),
+		"own picks count between scrapes, without which bursts go to one endpoint",
+	},
 	{"bounds.endpoints", whole(func(z *Zerohop) *int { return &z.Bounds.Endpoints }, 1, maxEndpoints), "more are not considered"},
-	{"bounds.indexBlocks", whole(func(z *Zerohop) *int { return &z.Bounds.IndexBlocks }, minIndexBlocks, maxIndexBlocks),
-		"64 MiB a worker at most"},
+	{
+		"bounds.indexBlocks", whole(func(z *Zerohop) *int { return &z.Bounds.IndexBlocks }, minIndexBlocks, maxIndexBlocks),
+		"64 MiB a worker at most",
+	},
 	{"drainTimeout", span(func(z *Zerohop) *time.Duration { return &z.DrainTimeout }, 0, day), "the EPP's drain timeout"},
 
-	{"scrape.interval", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Interval }, minInterval, time.Hour),
-		"a vLLM page costs its server 7 to 8 ms, thus 3 % of a core"},
-	{"scrape.timeout", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Timeout }, time.Millisecond, time.Minute),
-		"four intervals; a slower endpoint delays no other"},
-	{"scrape.staleness", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Staleness }, minInterval, day),
-		"the EPP's default; three intervals if that is longer"},
+	{
+		"scrape.interval", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Interval }, minInterval, time.Hour),
+		"a vLLM page costs its server 7 to 8 ms, thus 3 % of a core",
+	},
+	{
+		"scrape.timeout", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Timeout }, time.Millisecond, time.Minute),
+		"four intervals; a slower endpoint delays no other",
+	},
+	{
+		"scrape.staleness", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Staleness }, minInterval, day),
+		"the EPP's default; three intervals if that is longer",
+	},
 	{"scrape.maxPageBytes", whole(func(z *Zerohop) *int64 { return &z.Scrape.MaxPageBytes }, minPage, maxPage), "80 times a page of vLLM"},
 	{"scrape.path", words(func(z *Zerohop) *string { return &z.Scrape.Path }, urlPath), "the EPP's default"},
 	{"scrape.scheme", choice(func(z *Zerohop) *string { return &z.Scrape.Scheme }, SchemeHTTP, SchemeHTTPS), "the EPP's default"},
@@ -68,8 +78,10 @@ var settings = []setting{
 	{"agent.tls.clientCAFile", words(func(z *Zerohop) *string { return &z.Agent.TLS.ClientCAFile }, file), "clients need no certificate"},
 	{"agent.bearerTokenFile", words(func(z *Zerohop) *string { return &z.Agent.BearerTokenFile }, file), "clients need no token"},
 	{"agent.maxConnections", whole(func(z *Zerohop) *int { return &z.Agent.MaxConnections }, 0, maxConnections), "hundreds of Envoys with a few each"},
-	{"agent.requestsPerSecond", rate(func(z *Zerohop) *float64 { return &z.Agent.RequestsPerSecond }, 0, maxRate),
-		"of one client address; an Envoy asks at every new snapshot"},
+	{
+		"agent.requestsPerSecond", rate(func(z *Zerohop) *float64 { return &z.Agent.RequestsPerSecond }, 0, maxRate),
+		"of one client address; an Envoy asks at every new snapshot",
+	},
 
 	{"envoy.agentCluster", words(func(z *Zerohop) *string { return &z.Envoy.AgentCluster }, name), "the name in the rendered bootstrap"},
 }

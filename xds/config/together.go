@@ -42,7 +42,7 @@ func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
 	if z.Scrape.BearerTokenFile != "" && z.Scrape.Scheme == SchemeHTTP {
 		l.warnf(at(root, "scrape.bearerTokenFile"), "is sent in clear text while scrape.scheme is http")
 	}
-	if z.Agent.BearerTokenFile != "" && z.Agent.TLS.CertFile == "" && !(z.Agent.Listen.Addr().IsLoopback() && z.Agent.XDSListen.Addr().IsLoopback()) {
+	if z.Agent.BearerTokenFile != "" && z.Agent.TLS.CertFile == "" && (!z.Agent.Listen.Addr().IsLoopback() || !z.Agent.XDSListen.Addr().IsLoopback()) {
 		l.warnf(at(root, "agent.bearerTokenFile"), "is sent in clear text without agent.tls")
 	}
 	if z.Scrape.TLS.InsecureSkipVerify {

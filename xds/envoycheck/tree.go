@@ -152,8 +152,9 @@ func (c *checker) collect(n node, at place) {
 func flow(n node) string {
 	switch {
 	case n.IsObject():
-		parts := []string{}
-		for _, k := range n.Keys() {
+		keys := n.Keys()
+		parts := make([]string, 0, len(keys))
+		for _, k := range keys {
 			parts = append(parts, scalar(k)+": "+flow(node{n.Field(k)}))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
