@@ -71,7 +71,7 @@ func Instant() simserver.Config { return simserver.Config{Instant: true, Records
 // EachMode runs f as a subtest for each way of telling Envoy the destination.
 func EachMode(t *testing.T, f func(t *testing.T, mode string)) {
 	t.Helper()
-	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState} {
+	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
 		t.Run(mode, func(t *testing.T) { f(t, mode) })
 	}
 }
