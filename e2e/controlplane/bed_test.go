@@ -2,14 +2,15 @@ package controlplane
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/report"
+	"github.com/zerohop/zerohop/xds/access"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/controlplane"
 	"github.com/zerohop/zerohop/xds/discovery"
@@ -35,9 +37,15 @@ type bed struct {
 }
 
 // start starts a bed with n simulated endpoints. The control plane has nothing to send yet.
-func start(t *testing.T, n int, o harness.Options) *bed {
+func start(t *testing.T, n int, o harness.Options) *bed { return startGuarded(t, n, o, nil) }
+
+// startGuarded is start with a policy that both sides of the agent follow; nil lets everybody in.
+func startGuarded(t *testing.T, n int, o harness.Options, policy *access.Policy) *bed {
 	t.Helper()
-	b := &bed{control: startControl(t, ""), reports: &reports{}}
+	if testing.Short() {
+		t.Skip("starts a real Envoy")
+	}
+	b := &bed{control: startControl(t, "", policy), reports: &reports{policy: policy}}
 	o.ControlPlane, o.WithoutAgent = b.control.address, true
 	b.Bed = traffic.Start(t, traffic.Options{Sims: n, Sim: traffic.Instant(), Options: o})
 	b.reports.serve(t, b.AgentURL()[len("http://"):])
@@ -52,7 +60,7 @@ type control struct {
 }
 
 // startControl serves on an address, or on a free port, until stop or the end of the test.
-func startControl(t *testing.T, address string) *control {
+func startControl(t *testing.T, address string, policy *access.Policy) *control {
 	t.Helper()
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -62,7 +70,11 @@ func startControl(t *testing.T, address string) *control {
 		t.Fatal(err)
 	}
 	c := &control{address: l.Addr().String()}
-	c.Server = controlplane.New(controlplane.Options{Listener: l, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
+	o := controlplane.Options{Listener: l, Log: slog.New(slog.DiscardHandler)}
+	if policy != nil {
+		o.Server = policy.GRPC()
+	}
+	c.Server = controlplane.New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -80,6 +92,8 @@ func startControl(t *testing.T, address string) *control {
 
 // reports keeps which plan each worker says to have.
 type reports struct {
+	policy *access.Policy // nil for everybody
+
 	mu      sync.Mutex
 	workers map[workerKey]report.Worker
 }
@@ -97,7 +111,13 @@ func (r *reports) serve(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	r.workers = make(map[workerKey]report.Worker)
-	s := &http.Server{Handler: http.HandlerFunc(r.poll), ReadHeaderTimeout: time.Second}
+	s := &http.Server{Handler: http.HandlerFunc(r.poll), ReadHeaderTimeout: time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	if r.policy != nil {
+		s.Handler = r.policy.HTTP(s.Handler)
+		if c := r.policy.TLSConfig(); c != nil {
+			l = tls.NewListener(l, c)
+		}
+	}
 	var running sync.WaitGroup
 	running.Go(func() { _ = s.Serve(l) })
 	t.Cleanup(func() {

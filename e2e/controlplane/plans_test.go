@@ -26,22 +26,16 @@ func TestStartWithoutControlPlane(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := harness.FindTools(); err != nil { // builds them
-		t.Fatal(err)
-	}
-	begin := time.Now()
 	b := &bed{reports: &reports{}}
 	b.Bed = traffic.Start(t, traffic.Options{Sim: traffic.Instant(), Options: harness.Options{ControlPlane: ports[0], WithoutAgent: true}})
-	if took := time.Since(begin); took > readyWithin {
-		t.Errorf("ready after %v, want %v at most", took, readyWithin)
-	}
+	b.ReadyWithin(t, readyWithin)
 	if r := b.Do(t, traffic.Request{Body: []byte(chat)}); r.Status != 200 {
 		t.Errorf("status %d without a control plane", r.Status)
 	}
 	b.reports.serve(t, b.AgentURL()[len("http://"):])
 	first := b.plan(t, nil)
 	b.waitInForce(t, first, 1)
-	b.control = startControl(t, ports[0])
+	b.control = startControl(t, ports[0], nil)
 	second := b.plan(t, weight(5))
 	b.control.SetPlan(second)
 	b.setEndpoints()
@@ -135,7 +129,7 @@ func TestControlPlaneRestart(t *testing.T) {
 	l := startLoad(t, b.URL(), 4)
 	b.control.stop()
 	l.more(t, 100)
-	b.control = startControl(t, b.control.address)
+	b.control = startControl(t, b.control.address, nil)
 	second := b.plan(t, weight(8))
 	b.control.SetPlan(second)
 	b.setEndpoints()

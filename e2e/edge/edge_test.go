@@ -29,17 +29,8 @@ func start(t *testing.T, sims int, sim simserver.Config, o harness.Options) *tra
 
 // TestStartsAndStaysAlone checks that Envoy is up quickly, and that neither its start nor its service looks for an agent.
 func TestStartsAndStaysAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real Envoy")
-	}
-	if _, err := harness.FindTools(); err != nil { // builds them
-		t.Fatal(err)
-	}
-	begin := time.Now()
-	b := start(t, 2, traffic.Instant(), harness.Options{LogLevel: "info"})
-	if took := time.Since(begin); took > readyWithin {
-		t.Errorf("ready after %v, want %v at most", took, readyWithin)
-	}
+	b := start(t, 2, traffic.Instant(), harness.Options{})
+	b.ReadyWithin(t, readyWithin)
 	for range 20 {
 		if r := b.Do(t, traffic.Request{Body: traffic.ChatBody("hello")}); r.Status != http.StatusOK {
 			t.Fatalf("status %d: %s", r.Status, r.Body)

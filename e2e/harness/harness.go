@@ -62,6 +62,9 @@ type Stack struct {
 	xdsAddr   string
 	ended     []*Process // earlier agents, kept for their logs
 	peers     []*Stack   // further Envoys of the same agent
+
+	readyAfter time.Duration // how long Envoy took to be ready
+	readyBusy  bool          // the machine had no CPU to spare meanwhile
 }
 
 // Start starts a stack and waits until Envoy is ready and, with an agent, has taken over its first snapshot. On error
@@ -125,6 +128,7 @@ func (s *Stack) startEnvoy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	begin, cpu := time.Now(), readCPU()
 	s.Envoy, err = StartEnvoy(EnvoyOptions{
 		Path: s.tools.Envoy, Name: s.name("envoy"), Bootstrap: bootstrap, Dir: s.Dir, Admin: ports[1],
 		Concurrency: s.opts.Concurrency, LogLevel: s.opts.LogLevel, Args: s.opts.EnvoyArgs,
@@ -132,8 +136,12 @@ func (s *Stack) startEnvoy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Envoy.WaitReady(ctx); err != nil || s.opts.WithoutAgent || s.opts.Edge {
+	if err := s.Envoy.WaitReady(ctx); err != nil {
 		return err
+	}
+	s.readyAfter, s.readyBusy = time.Since(begin), busySince(cpu)
+	if s.opts.WithoutAgent || s.opts.Edge {
+		return nil
 	}
 	return s.WaitSnapshot(ctx)
 }
@@ -242,6 +250,12 @@ func (s *Stack) URL() string { return "http://" + s.Listen }
 
 // AgentURL returns the address of the agent's HTTP interface as "http://ip:port".
 func (s *Stack) AgentURL() string { return "http://" + s.agentAddr }
+
+// XDSAddr returns the ip:port at which Envoy expects the agent's xDS.
+func (s *Stack) XDSAddr() string { return s.xdsAddr }
+
+// Files returns the paths of the configuration file and of the endpoint file.
+func (s *Stack) Files() (config, endpoints string) { return s.configFile(), s.endpointsFile() }
 
 // WriteLogs copies the ends of the logs of all processes to w.
 func (s *Stack) WriteLogs(w io.Writer) {

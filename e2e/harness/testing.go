@@ -40,3 +40,15 @@ func ForTest(t TB, o Options) *Stack {
 	})
 	return s
 }
+
+// ReadyWithin checks that the stack's Envoy became ready within a time. On a machine without idle CPU it only says so.
+func (s *Stack) ReadyWithin(t TB, limit time.Duration) {
+	t.Helper()
+	switch {
+	case s.readyAfter <= limit:
+	case s.readyBusy:
+		t.Logf("Envoy is ready after %v, which is not compared with %v: the machine is busy", s.readyAfter, limit)
+	default:
+		t.Fatalf("Envoy is ready after %v, want %v at most", s.readyAfter, limit)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
+	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/bootstrap"
 )
 
@@ -190,6 +191,31 @@ func TestEndpointsAndCluster(t *testing.T) {
 	b.until(t, "all to be accepted", func(n []NodeStatus) bool {
 		return n[0].Endpoints.Acked == second.GetVersionInfo() && n[0].Clusters.Acked != ""
 	})
+}
+
+// TestListWaitsForEndpoints checks that no Envoy is told to use lists before it knows what is on them.
+func TestListWaitsForEndpoints(t *testing.T) {
+	b := serve(t)
+	p := testPlan('1')
+	p.Destination = plan.DestinationList
+	b.SetPlan(p)
+	c := b.connect(t, envoyNode("a", "g", "/m"))
+	c.subscribe(typePlan, bootstrap.FilterName)
+	c.subscribe(typeEndpoints, bootstrap.EndpointsCluster)
+	c.subscribe(typeClusters)
+	c.ack(c.receive(typeClusters, "")) // and nothing before
+	b.SetEndpoints([]Endpoint{{Address: "10.0.0.1:80"}})
+	c.ack(c.receive(typeEndpoints, ""))
+	c.ack(c.receive(typePlan, ones))
+
+	// A plan that comes meanwhile takes the place of the one that waits.
+	b = serve(t)
+	b.SetPlan(p)
+	b.SetPlan(testPlan('2'))
+	b.SetEndpoints(nil)
+	c = b.connect(t, envoyNode("a", "g", "/m"))
+	c.subscribe(typePlan, bootstrap.FilterName)
+	c.receive(typePlan, twos)
 }
 
 // TestRefusalsAreBounded checks that what Envoys call themselves cannot fill the memory.

@@ -19,6 +19,7 @@ type watcher struct {
 	mu      sync.Mutex
 	sources map[string]source // by type URL
 	watches map[*watch]struct{}
+	held    *plan.Plan // waits for the first endpoints
 }
 
 // source makes the one resource of a type.
@@ -42,16 +43,32 @@ func newWatcher() *watcher {
 	return w
 }
 
-func (w *watcher) setPlan(p *plan.Plan) { w.set(typePlan, planSource(p)) }
-
-func (w *watcher) setEndpoints(endpoints []Endpoint) {
-	w.set(typeEndpoints, endpointsSource(endpoints))
-}
-
-// set replaces what is served of a type, and answers the watches for which it is new.
-func (w *watcher) set(typeURL string, s source) {
+// setPlan serves p. One with destination mode list is held back until there are endpoints: Envoy would have nothing to
+// choose from.
+func (w *watcher) setPlan(p *plan.Plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.held = nil
+	if _, known := w.sources[typeEndpoints]; !known && p.Destination == plan.DestinationList {
+		w.held = p
+		return
+	}
+	w.set(typePlan, planSource(p))
+}
+
+// setEndpoints serves endpoints, and after them the plan that waits for them. A stream is sent both in this order.
+func (w *watcher) setEndpoints(endpoints []Endpoint) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.set(typeEndpoints, endpointsSource(endpoints))
+	if p := w.held; p != nil {
+		w.held = nil
+		w.set(typePlan, planSource(p))
+	}
+}
+
+// set replaces what is served of a type, and answers the watches for which it is new. The caller holds the lock.
+func (w *watcher) set(typeURL string, s source) {
 	if w.sources[typeURL].version == s.version {
 		return
 	}

@@ -25,7 +25,7 @@ type envoyCmd struct {
 	Agent           netip.AddrPort   `placeholder:"IP:PORT" help:"The agent's HTTP. Default: agent.listen of the configuration."`
 	AgentXds        netip.AddrPort   `placeholder:"IP:PORT" help:"The agent's ADS. Default: agent.xdsListen of the configuration."`
 	AgentTLS        agentTLSFlags    `embed:"" prefix:"agent-tls-"`
-	AgentTokenFile  string           `placeholder:"FILE" help:"File with the bearer token for the agent, as Envoy finds it: the token alone, without a line break."`
+	AgentTokenFile  string           `placeholder:"FILE" help:"File with the bearer token for the agent, as Envoy finds it."`
 	ScrapeInterval  time.Duration    `placeholder:"DURATION" help:"The agent's scrape interval, by which metrics are judged too old. Default: scrape.interval of the configuration."`
 	Wasm            string           `default:"build/out/zerohop.wasm" placeholder:"FILE" help:"The module, as Envoy finds it. Default ${default}."`
 	Fallback        []netip.AddrPort `placeholder:"IP:PORT" help:"Endpoints of the fallback cluster. Default: those of the endpoint file."`

@@ -1,0 +1,41 @@
+package harness
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// idleLeast is the share of idle CPU time from which on a process that is slow has only itself to blame.
+const idleLeast = 0.25
+
+// cpuTime is the machine's CPU time so far, in ticks over all CPUs.
+type cpuTime struct{ idle, all float64 }
+
+// readCPU reads the machine's CPU time; zero where there is no /proc.
+func readCPU() cpuTime {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return cpuTime{}
+	}
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	var t cpuTime
+	for i, field := range bytes.Fields(line) { // cpu user nice system idle iowait irq softirq steal
+		n, err := strconv.ParseFloat(string(field), 64)
+		if err != nil || i > 8 {
+			continue
+		}
+		t.all += n
+		if i == 4 || i == 5 {
+			t.idle += n
+		}
+	}
+	return t
+}
+
+// busySince reports whether the machine had next to no idle CPU since before, so that times mean nothing.
+func busySince(before cpuTime) bool {
+	now := readCPU()
+	all := now.all - before.all
+	return all > 0 && (now.idle-before.idle)/all < idleLeast
+}
