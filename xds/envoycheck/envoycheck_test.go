@@ -1,4 +1,4 @@
-package envoycheck
+package envoycheck_test
 
 import (
 	"net/netip"
@@ -16,6 +16,7 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/bootstrap"
 	"github.com/zerohop/zerohop/xds/config"
+	"github.com/zerohop/zerohop/xds/envoycheck"
 )
 
 // Places in the bootstrap.
@@ -201,21 +202,6 @@ func TestMissingPieces(t *testing.T) {
 	}
 }
 
-// mend applies what the check asks for until it asks for nothing more.
-func mend(t *testing.T, v tree, want *plan.Plan) {
-	t.Helper()
-	var before []string
-	for range 60 {
-		r := check(t, v, want)
-		if len(r.Findings) == 0 {
-			return
-		}
-		before = ids(r)
-		apply(t, v, r.Findings[0])
-	}
-	t.Errorf("what it asks for does not help: %v", before)
-}
-
 // TestFromNothing builds on a bootstrap that knows nothing of zerohop.
 func TestFromNothing(t *testing.T) {
 	const plain = `
@@ -363,7 +349,7 @@ func TestFragments(t *testing.T) {
 			} else {
 				doc = marshal(t, tt.make(t))
 			}
-			r, err := Check(doc, nil)
+			r, err := envoycheck.Check(doc, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,6 +366,15 @@ func TestFragments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// camel returns a field's name in protobuf's JSON.
+func camel(name string) string {
+	parts := strings.Split(name, "_")
+	for i := 1; i < len(parts); i++ {
+		parts[i] = strings.ToUpper(parts[i][:1]) + parts[i][1:]
+	}
+	return strings.Join(parts, "")
 }
 
 // camelTree writes field names as protobuf's JSON has them.
@@ -403,7 +398,7 @@ func camelTree(v any) any {
 
 func TestNoConfiguration(t *testing.T) {
 	for _, doc := range []string{"", "hello", "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig", "[]", "a: 1\na: 2", "["} {
-		if r, err := Check([]byte(doc), nil); err == nil {
+		if r, err := envoycheck.Check([]byte(doc), nil); err == nil {
 			t.Errorf("%q: no error, %+v", doc, r)
 		}
 	}
@@ -422,7 +417,7 @@ func FuzzCheck(f *testing.F) {
 	want := &plan.Plan{Destination: plan.DestinationList, Agent: plan.Agent{Cluster: "a: \n"}}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		for _, p := range []*plan.Plan{nil, want} {
-			r, err := Check(doc, p)
+			r, err := envoycheck.Check(doc, p)
 			if err != nil {
 				continue
 			}

@@ -1,4 +1,4 @@
-package envoycheck
+package envoycheck_test
 
 import (
 	"fmt"
@@ -11,10 +11,12 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/envoycheck"
+	"github.com/zerohop/zerohop/xds/envoycheck/envoychecktest"
 )
 
 // tree is a configuration as the YAML reader has it.
-type tree = map[any]any
+type tree = envoychecktest.Tree
 
 func parse(t *testing.T, doc []byte) tree {
 	t.Helper()
@@ -101,75 +103,15 @@ func set(t *testing.T, root tree, path string, v any) {
 	at(t, root, up).(tree)[last] = v
 }
 
-// apply does what a finding asks for: it merges the lines into the object at its path.
-func apply(t *testing.T, root tree, f Finding) {
+// mend does what the check asks for.
+func mend(t *testing.T, v tree, want *plan.Plan) {
 	t.Helper()
-	var add tree
-	if err := yaml.Unmarshal([]byte(f.Add), &add); err != nil {
-		t.Fatalf("%s: the lines are no YAML: %v\n%s", f.ID, err, f.Add)
-	}
-	target := root
-	if f.Path != "document" {
-		target, _ = find(root, f.Path).(tree)
-	}
-	if target == nil {
-		t.Fatalf("%s: there is no object at %s", f.ID, f.Path)
-	}
-	merge(target, add, f)
-}
-
-// find follows a path as findings have it; keys may contain dots.
-func find(v any, path string) any {
-	if path == "" {
-		return v
-	}
-	switch x := v.(type) {
-	case tree:
-		for k, e := range x {
-			rest, ok := strings.CutPrefix(path, k.(string))
-			if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
-				continue
-			}
-			if found := find(e, strings.TrimPrefix(rest, ".")); found != nil {
-				return found
-			}
-		}
-	case []any:
-		number, rest, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
-		i, err := strconv.Atoi(number)
-		if !ok || err != nil || i >= len(x) {
-			return nil
-		}
-		return find(x[i], strings.TrimPrefix(rest, "."))
-	}
-	return nil
-}
-
-func merge(into, add tree, f Finding) {
-	for k, v := range add {
-		old, present := into[k]
-		switch v := v.(type) {
-		case tree:
-			if m, ok := old.(tree); ok && !f.Replace {
-				merge(m, v, f)
-				continue
-			}
-		case []any:
-			if l, ok := old.([]any); ok && !f.Replace {
-				if f.Last {
-					into[k] = append(slices.Clone(l), v...)
-				} else {
-					into[k] = append(slices.Clone(v), l...)
-				}
-				continue
-			}
-		}
-		_ = present
-		into[k] = v
+	if _, err := envoychecktest.Mend(marshal(t, v), want); err != nil {
+		t.Error(err)
 	}
 }
 
-func ids(r Report) []string {
+func ids(r envoycheck.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
 		out = append(out, f.ID)
@@ -178,9 +120,9 @@ func ids(r Report) []string {
 	return out
 }
 
-func check(t *testing.T, v any, want *plan.Plan) Report {
+func check(t *testing.T, v any, want *plan.Plan) envoycheck.Report {
 	t.Helper()
-	r, err := Check(marshal(t, v), want)
+	r, err := envoycheck.Check(marshal(t, v), want)
 	if err != nil {
 		t.Fatal(err)
 	}
