@@ -17,11 +17,15 @@ import (
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
-// agent plays the agent: it answers polls with one snapshot and keeps what the newest report of each worker said.
+// agent plays the agent: it answers polls with a snapshot or a delta and keeps what the newest report of each worker said.
 type agent struct {
-	blob []byte
-
 	mu        sync.Mutex
+	endpoints []snapshot.Endpoint
+	version   uint64
+	blob      []byte // of that version
+	base      []byte // of the version before
+	deltas    int    // sent
+	news      chan struct{}
 	node      string
 	reports   int
 	processes map[uint64]bool
@@ -37,8 +41,8 @@ type said struct {
 	fallbacks map[string]uint64
 }
 
-// version is that of the only snapshot.
-const version = 7
+// fillers are endpoints that drain, so that nothing is sent to them: a delta pays from some fifty endpoints on.
+const fillers = 80
 
 // holdFor is how long a poll without news waits.
 const holdFor = 300 * time.Millisecond
@@ -46,11 +50,14 @@ const holdFor = 300 * time.Millisecond
 // serveAgent starts an agent at an address until the test ends.
 func serveAgent(t *testing.T, addr string, eps []snapshot.Endpoint) *agent {
 	t.Helper()
-	blob, err := snapshot.Append(nil, version, eps)
-	if err != nil {
-		t.Fatal(err)
+	for i := range fillers {
+		name, address := fmt.Appendf(nil, "default/filler-%d", i), fmt.Appendf(nil, "127.0.0.1:%d", i+1)
+		eps = append(eps, snapshot.Endpoint{
+			ID: snapshot.EndpointID(name, address), Name: name, Address: address, Flags: snapshot.Draining, ScrapeAgeMs: snapshot.NeverScraped,
+		})
 	}
-	a := &agent{blob: blob, processes: map[uint64]bool{}, newest: map[uint64]said{}}
+	a := &agent{endpoints: eps, version: 6, news: make(chan struct{}), processes: map[uint64]bool{}, newest: map[uint64]said{}}
+	a.publish(t)
 	l, err := net.Listen("tcp4", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -75,16 +82,46 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Envoy ended
 	}
 	a.take(r, body)
-	if r.URL.Query().Get("v") == fmt.Sprint(version) {
+	have := r.URL.Query().Get("v")
+	a.mu.Lock()
+	current, news := have == fmt.Sprint(a.version), a.news
+	a.mu.Unlock()
+	if current {
 		select {
 		case <-r.Context().Done():
 		case <-time.After(holdFor):
+			w.WriteHeader(http.StatusNotModified)
+			return
+		case <-news:
 		}
-		w.WriteHeader(http.StatusNotModified)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if delta, ok := snapshot.AppendDelta(nil, a.base, a.blob); ok && have == fmt.Sprint(a.version-1) {
+		a.deltas++
+		w.Header().Set("Content-Type", names.ContentTypeDelta)
+		_, _ = w.Write(delta)
 		return
 	}
 	w.Header().Set("Content-Type", names.ContentTypeSnapshot)
 	_, _ = w.Write(a.blob)
+}
+
+// publish makes the next version, in which a filler's metrics change.
+func (a *agent) publish(t *testing.T) (version uint64) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
+	a.endpoints[len(a.endpoints)-1].Waiting++
+	blob, err := snapshot.Append(nil, a.version, a.endpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.base, a.blob = a.blob, blob
+	close(a.news)
+	a.news = make(chan struct{})
+	return a.version
 }
 
 // take checks a poll and keeps its report.
@@ -133,10 +170,12 @@ func (a *agent) take(r *http.Request, body []byte) {
 // sums are what all workers said since since, added up.
 type sums struct {
 	workers, leaders int
+	oldest           uint64 // lowest snapshot version of a worker
 	retries          uint64
 	all              report.Endpoint            // of all endpoints
 	by               map[uint64]report.Endpoint // by endpoint
 	fallbacks        map[string]uint64
+	picks            map[uint64]uint64 // by epoch
 }
 
 // sum adds up what was said of workers whose records were written after a time, or fails if that is less than want workers.
@@ -146,13 +185,17 @@ func (a *agent) sum(after time.Time, want int) (s sums, err error) {
 	if len(a.problems) > 0 {
 		return s, fmt.Errorf("polls: %s", strings.Join(a.problems, "; "))
 	}
-	s.by, s.fallbacks = map[uint64]report.Endpoint{}, map[string]uint64{}
+	s.by, s.fallbacks, s.picks = map[uint64]report.Endpoint{}, map[string]uint64{}, map[uint64]uint64{}
 	for _, one := range a.newest {
 		if !one.at.After(after) {
 			continue
 		}
 		s.workers++
+		if s.workers == 1 || one.Snapshot < s.oldest {
+			s.oldest = one.Snapshot
+		}
 		s.retries += one.Retries
+		s.picks[one.Epoch] = one.Picks
 		if one.Flags&report.Leading != 0 {
 			s.leaders++
 		}

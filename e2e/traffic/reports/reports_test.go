@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/e2e/traffic"
 	"github.com/zerohop/zerohop/shared/report"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
+
+func TestMain(m *testing.M) { os.Exit(traffic.Main(m)) }
 
 const (
 	envoyWorkers = 2
@@ -68,8 +72,10 @@ func start(t *testing.T) *bed {
 			return nil, fmt.Errorf("the plan has no revision")
 		}
 		var err error
-		b.revision, err = strconv.ParseUint(string(found[1]), 16, 64)
-		return bootstrap, err
+		if b.revision, err = strconv.ParseUint(string(found[1]), 16, 64); err != nil {
+			return nil, err
+		}
+		return traffic.FaultyModule(bootstrap)
 	}
 	b.Bed = traffic.Start(t, traffic.Options{Options: harness.Options{
 		Endpoints: endpoints, Concurrency: envoyWorkers, WithoutAgent: true, NodeID: "gateway/edge-1 ä", Edit: edit,
@@ -123,6 +129,8 @@ func TestReports(t *testing.T) {
 		return b.totals(s, chats+models, models)
 	})
 	b.identities(t)
+	b.deltas(t)
+	b.reload(t)
 	if n := b.FilterStats(t)["zerohop_poll_errors_total"]; n > 20 {
 		t.Errorf("%g polls failed", n) // those before the agent was there
 	}
@@ -164,8 +172,8 @@ func (b *bed) identities(t *testing.T) {
 		if w.Picks > 0 {
 			working++
 		}
-		if w.Revision != b.revision || w.Snapshot != version || w.PlanMin > w.PlanMax || w.PlanMin == 0 {
-			t.Errorf("worker %d: %+v; want revision %x and snapshot %d", w.Number, w.Worker, b.revision, version)
+		if w.Revision != b.revision || w.Snapshot != a.version || w.PlanMin > w.PlanMax || w.PlanMin == 0 {
+			t.Errorf("worker %d: %+v; want revision %x and snapshot %d", w.Number, w.Worker, b.revision, a.version)
 		}
 		if w.Flags&report.Leading != 0 && w.Picks != 0 {
 			t.Errorf("worker %d leads and has %d picks; the main thread is to lead", w.Number, w.Picks)
@@ -174,4 +182,65 @@ func (b *bed) identities(t *testing.T) {
 	if len(numbers) != vms || !numbers[0] || !numbers[vms-1] || working == 0 || working > envoyWorkers {
 		t.Errorf("numbers %v, %d workers with traffic", numbers, working)
 	}
+}
+
+// deltas publishes version after version: each arrives at every worker, and all but the first as a delta.
+func (b *bed) deltas(t *testing.T) {
+	t.Helper()
+	const versions = 10
+	for range versions {
+		want := b.agent.publish(t)
+		b.agent.wait(t, "the snapshot to arrive", vms, func(s sums) error {
+			if s.oldest != want {
+				return fmt.Errorf("a worker has version %d, want %d", s.oldest, want)
+			}
+			return nil
+		})
+	}
+	b.agent.mu.Lock()
+	sent := b.agent.deltas
+	b.agent.mu.Unlock()
+	if n := b.FilterStats(t)["zerohop_delta_errors_total"]; sent != versions || n != 0 {
+		t.Errorf("%d deltas sent, want %d; %g were refused", sent, versions, n)
+	}
+}
+
+// reload lets VMs trap: they are not reported any more, and those that follow have other epochs and count from zero.
+func (b *bed) reload(t *testing.T) {
+	t.Helper()
+	before := map[uint64]uint64{}
+	b.agent.wait(t, "all workers to report", vms, func(s sums) error { before = s.picks; return nil })
+	apart := http.Header{"Connection": {"close"}} // or all would go to one worker
+	for range 4 {
+		r := traffic.Request{Method: http.MethodGet, Path: "/v1/models", Header: apart.Clone()}
+		r.Header["X-Zerohop-Fault"] = []string{"trap"}
+		if resp, err := b.Try(t, r); err == nil && resp.Status == http.StatusOK {
+			t.Errorf("the trap did no harm: %+v", resp)
+		}
+	}
+	start, sent := time.Now(), uint64(0)
+	traffic.Until(t, "VMs that count from zero", func() error {
+		for range 4 { // a VM is rebuilt by the next request on its worker
+			if resp, err := b.Try(t, traffic.Request{Method: http.MethodGet, Path: "/v1/models", Header: apart}); err == nil && resp.Status == http.StatusOK {
+				sent++
+			}
+		}
+		s, err := b.agent.sum(start, vms)
+		if err != nil {
+			return err
+		}
+		fresh := 0
+		for epoch, picks := range s.picks {
+			if _, old := before[epoch]; old {
+				continue
+			}
+			if fresh++; picks > sent {
+				t.Errorf("a rebuilt VM has %d picks, %d requests were sent", picks, sent)
+			}
+		}
+		if fresh == 0 {
+			return fmt.Errorf("no VM is fresh: before %v, after %v", before, s.picks)
+		}
+		return nil
+	})
 }
