@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -164,4 +166,35 @@ func (b *bed) servers(t *testing.T, n int) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// TestRemovedEndpointFinishes takes endpoints away from Envoy while they serve: what they serve goes on.
+func TestRemovedEndpointFinishes(t *testing.T) {
+	b := listed(t, 3, nil)
+	traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestHang}}, b.Sims...)
+	const n = 6
+	ended := make(chan error, n)
+	for range n {
+		go func() { ended <- ask(http.DefaultClient, b.URL()) }()
+	}
+	traffic.Until(t, "the requests to arrive", func() error {
+		var got uint64
+		for _, sim := range b.Sims {
+			got += uint64(sim.Stats().InFlight)
+		}
+		if got != n {
+			return fmt.Errorf("%d of %d", got, n)
+		}
+		return nil
+	})
+	b.setEndpoints(controlplane.Draining, controlplane.Draining, controlplane.Draining)
+	b.waitEndpoints(t)
+	b.control.SetEndpoints([]controlplane.Endpoint{{Address: "127.0.0.1:9"}})
+	b.waitEndpoints(t)
+	b.Heal(t)
+	for range n {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -100,16 +101,50 @@ func nodeTable(b *strings.Builder, nodes []status.Node, now time.Time) {
 	}
 	_ = w.Flush()
 	for i := range nodes {
-		n := &nodes[i]
-		for _, t := range []struct {
-			what string
-			controlplane.TypeStatus
-		}{{"plan", n.Plan}, {"endpoints", n.Endpoints}, {"clusters", n.Clusters}} {
-			if t.Nack != nil {
-				_, _ = fmt.Fprintf(b, "\n%s/%s refused %s %s %s:\n  %s\n", n.Group, n.ID, t.what, t.Nack.Version, ago(now, t.Nack.At), t.Nack.Reason)
-			}
+		refusals(b, &nodes[i], now)
+	}
+	sharedIDs(b, nodes)
+}
+
+// wasmReason is what Envoy says of every configuration that the filter refuses.
+const wasmReason = "Unable to create Wasm plugin"
+
+// refusals says what an Envoy refused last, and why.
+func refusals(b *strings.Builder, n *status.Node, now time.Time) {
+	for _, t := range types(n) {
+		if t.Nack == nil {
+			continue
+		}
+		_, _ = fmt.Fprintf(b, "\n%s/%s refused %s %s %s:\n  %s\n", n.Group, n.ID, t.name, t.Nack.Version, ago(now, t.Nack.At), t.Nack.Reason)
+		if strings.Contains(t.Nack.Reason, wasmReason) {
+			b.WriteString("  The filter's own words are in that Envoy's log, after \"configuration rejected\".\n")
 		}
 	}
+}
+
+// sharedIDs warns of connected Envoys that cannot be told apart.
+func sharedIDs(b *strings.Builder, nodes []status.Node) {
+	counts := make(map[string]int)
+	for i := range nodes {
+		if nodes[i].Connected {
+			counts[nodes[i].ID]++
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[id]; n > 1 {
+			_, _ = fmt.Fprintf(b, "\n%d Envoys have the node id %q, so that their reports are mixed up: give each its own, by Envoy's flag --service-node.\n", n, id)
+		}
+	}
+}
+
+// typed is the state of one type of resource, with the type's name.
+type typed struct {
+	name string
+	controlplane.TypeStatus
+}
+
+func types(n *status.Node) []typed {
+	return []typed{{"plan", n.Plan}, {"endpoints", n.Endpoints}, {"clusters", n.Clusters}}
 }
 
 // inForce says which plan how many workers run, the most frequent first.
@@ -133,10 +168,7 @@ func inForce(n *status.Node) string {
 
 func refuses(n *status.Node) string {
 	var what []string
-	for _, t := range []struct {
-		name string
-		controlplane.TypeStatus
-	}{{"plan", n.Plan}, {"endpoints", n.Endpoints}, {"clusters", n.Clusters}} {
+	for _, t := range types(n) {
 		if t.Rejected() {
 			what = append(what, t.name)
 		}

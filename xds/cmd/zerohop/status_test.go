@@ -42,6 +42,9 @@ func TestStatusText(t *testing.T) {
 	}
 	broken := testStatus(now)
 	broken.Config.OK, broken.Config.Error, broken.Nodes = false, "line 1: a\nline 2: b\n", nil
+	twins := testStatus(now)
+	twins.Nodes = append(twins.Nodes[:1], twins.Nodes[0])
+	twins.Nodes[1].Reported = false
 	tests := []struct {
 		name string
 		st   *status.Status
@@ -68,7 +71,19 @@ west   b     -       gone 3s ago  -                 -                 no report 
 
 east/a refused plan 2222222222222222 1s ago:
   Unable to create Wasm plugin zerohop
+  The filter's own words are in that Envoy's log, after "configuration rejected".
 `, "1 of 2 Envoys refuse what they were sent"},
+		{"two of one id", twins, `configuration  zerohop.yaml, in force
+               since 1h30m ago
+plan           2222222222222222
+endpoints      4, in snapshot 17
+
+GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
+east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  -
+east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  no report                                           -
+
+2 Envoys have the node id "a", so that their reports are mixed up: give each its own, by Envoy's flag --service-node.
+`, ""},
 		{"broken configuration", broken, `configuration  zerohop.yaml, refused: line 1: a
                line 2: b
                since 1h30m ago
