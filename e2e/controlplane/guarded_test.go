@@ -36,7 +36,8 @@ func TestGuardedAgent(t *testing.T) {
 		{"token", access.Options{BearerTokenFile: tokenFile}, []string{"--agent-token-file", tokenFile}},
 		{"token over TLS", access.Options{CertFile: agent.CertFile, KeyFile: agent.KeyFile, BearerTokenFile: tokenFile}, append(overTLS, "--agent-token-file", tokenFile)},
 		{
-			"client certificate", access.Options{CertFile: agent.CertFile, KeyFile: agent.KeyFile, ClientCAFile: ca.File},
+			"client certificate",
+			access.Options{CertFile: agent.CertFile, KeyFile: agent.KeyFile, ClientCAFile: ca.File},
 			append(overTLS, "--agent-tls-cert", client.CertFile, "--agent-tls-key", client.KeyFile),
 		},
 	}
