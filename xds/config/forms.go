@@ -187,6 +187,14 @@ func hostName(s string) string {
 	return ""
 }
 
+// certified is what a certificate may be for: a host name or an address.
+func certified(s string) string {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return ""
+	}
+	return hostName(s)
+}
+
 // name is the name of something in Envoy's configuration.
 func name(s string) string {
 	for _, c := range s {

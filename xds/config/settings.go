@@ -64,7 +64,7 @@ var settings = []setting{
 	{"scrape.tls.caFile", words(func(z *Zerohop) *string { return &z.Scrape.TLS.CAFile }, file), "the system's authorities"},
 	{"scrape.tls.certFile", words(func(z *Zerohop) *string { return &z.Scrape.TLS.CertFile }, file), "no client certificate"},
 	{"scrape.tls.keyFile", words(func(z *Zerohop) *string { return &z.Scrape.TLS.KeyFile }, file), "no client certificate"},
-	{"scrape.tls.serverName", words(func(z *Zerohop) *string { return &z.Scrape.TLS.ServerName }, hostName), "the endpoint's address"},
+	{"scrape.tls.serverName", words(func(z *Zerohop) *string { return &z.Scrape.TLS.ServerName }, certified), "the endpoint's address"},
 	{"scrape.tls.insecureSkipVerify", truth(func(z *Zerohop) *bool { return &z.Scrape.TLS.InsecureSkipVerify }, false), "certificates are checked"},
 
 	{"discovery.file", words(func(z *Zerohop) *string { return &z.Discovery.File }, file), "none"},

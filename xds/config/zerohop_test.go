@@ -33,7 +33,7 @@ scrape:
   scheme: https
   engine: sglang
   bearerTokenFile: /run/token
-  tls: {caFile: ca.pem, certFile: cert.pem, keyFile: key.pem, serverName: vllm.example, insecureSkipVerify: true}
+  tls: {caFile: ca.pem, certFile: cert.pem, keyFile: key.pem, serverName: "2001:db8::1", insecureSkipVerify: true}
 discovery:
   endpoints:
   - {name: a, address: 10.0.0.1, port: "8000", labels: {role: "yes", "y": "1"}}
@@ -60,7 +60,7 @@ var wholeZerohop = Zerohop{
 	Scrape: Scrape{
 		Interval: 50 * time.Millisecond, Timeout: 200 * time.Millisecond, Staleness: 5 * time.Second, MaxPageBytes: 1 << 20,
 		Path: "/stats", Scheme: SchemeHTTPS, Engine: "sglang", BearerTokenFile: "/run/token",
-		TLS: ClientTLS{CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", ServerName: "vllm.example", InsecureSkipVerify: true},
+		TLS: ClientTLS{CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", ServerName: "2001:db8::1", InsecureSkipVerify: true},
 	},
 	Discovery: Discovery{
 		Endpoints: []discovery.Endpoint{
