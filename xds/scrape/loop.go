@@ -21,7 +21,7 @@ type loop struct {
 	request []byte // reused
 	conn    *conn  // nil while there is none
 	log     *slog.Logger
-	beat    beat
+	slot    int64 // of the try that is due
 
 	engine *engine
 	reader reader
@@ -38,7 +38,7 @@ func newLoop(s *Scraper, e *discovery.Endpoint) *loop {
 	o := &s.options
 	l := &loop{
 		scraper: s, address: e.Address.String(), log: o.Log.With("endpoint", e.ID()),
-		beat: newBeat(time.Now(), o.Interval, o.Jitter), engine: engineOf(e, o.Engine),
+		slot: s.clock.first(time.Now(), o.Jitter()), engine: engineOf(e, o.Engine),
 	}
 	l.reader = newReader(l.engine.wants)
 	l.values = make([]promtext.Value, len(l.engine.wants))
@@ -75,8 +75,8 @@ func (l *loop) try(ctx context.Context) bool {
 	return true
 }
 
-// backOff returns how long after the beginning of the last try no other one begins. After one failure the next beat is soon
-// enough, because one failure is mostly a hiccup: then 2, 4, 8 beats are between tries. One success ends it.
+// backOff returns how long after the beginning of the last try no other one begins. After one failure the next period is
+// soon enough, because one failure is mostly a hiccup: then 2, 4, 8 periods are between tries. One success ends it.
 func (l *loop) backOff() time.Duration {
 	o := &l.scraper.options
 	wait := time.Duration(0)

@@ -85,8 +85,8 @@ type Sample struct {
 
 // Options say how to scrape. Zero values mean the defaults above.
 type Options struct {
-	// Interval is the longest time between the beginnings of two tries. With the jitter it is 2.5 % shorter on average. A try
-	// that is due while another one runs is left out.
+	// Interval is the longest time between the beginnings of two tries. Because of the jitter it is 2.5 % less on average. A
+	// try that is due while another one runs is left out.
 	Interval   time.Duration
 	Timeout    time.Duration // of a try, from dialling to the end of the page
 	MaxBackOff time.Duration // the longest time between two tries at an endpoint that fails
@@ -97,7 +97,7 @@ type Options struct {
 	Engine          string
 	TLS             TLS            // of https
 	BearerTokenFile string         // a token to send; read again when it changes
-	Jitter          func() float64 // random numbers in [0,1), from any goroutine
+	Jitter          func() float64 // random numbers in [0,1), from any goroutine: the phase of each Run
 	Log             *slog.Logger   // gets a line when an endpoint begins to fail, fails otherwise, or recovers
 	// DialContext connects, with a deadline in the context; nil means TCP.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
@@ -159,6 +159,7 @@ func notVisible(r rune) bool { return r <= ' ' || r >= 0x7f }
 // Scraper scrapes endpoints.
 type Scraper struct {
 	options Options
+	clock   *clock
 	tls     *tlsFiles // nil without TLS
 	token   *tokenFile
 	pages   sync.Pool // of *[]byte: few scrapes are in the middle of a page at once
@@ -169,6 +170,8 @@ func New(o Options) (*Scraper, error) {
 	o.setDefaults()
 	err := o.check()
 	s := &Scraper{options: o}
+	now := time.Now()
+	s.clock = newClock(now, o.Interval, uint64(now.UnixNano()))
 	var tlsErr, tokenErr error
 	if o.Scheme == "https" {
 		s.tls, tlsErr = newTLSFiles(o.TLS)
@@ -187,7 +190,7 @@ func New(o Options) (*Scraper, error) {
 func (s *Scraper) Run(ctx context.Context, e discovery.Endpoint, report func(Sample)) {
 	l := newLoop(s, &e)
 	defer l.hangUp()
-	timer := time.NewTimer(time.Until(l.beat.due()))
+	timer := time.NewTimer(time.Until(s.clock.due(l.slot)))
 	defer timer.Stop()
 	for {
 		select {
@@ -199,6 +202,7 @@ func (s *Scraper) Run(ctx context.Context, e discovery.Endpoint, report func(Sam
 			return
 		}
 		report(l.sample)
-		timer.Reset(time.Until(l.beat.next(l.earliest)))
+		l.slot = s.clock.next(l.slot, l.earliest)
+		timer.Reset(time.Until(s.clock.due(l.slot)))
 	}
 }

@@ -100,7 +100,7 @@ func (n *newest) get() Sample {
 	return n.sample
 }
 
-// scrapeWhile runs script in a bubble of virtual time, beside a scraper without jitter: its beat is 243.75 ms. It checks
+// scrapeWhile runs script in a bubble of virtual time, beside a scraper without jitter: its period is 243.75 ms. It checks
 // that Run returns at once when its context ends.
 func scrapeWhile(t *testing.T, o Options, script func(last func() Sample)) {
 	t.Helper()
@@ -109,6 +109,7 @@ func scrapeWhile(t *testing.T, o Options, script func(last func() Sample)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.clock.random = func(int64) float64 { return 0 }
 	ctx, cancel := context.WithCancel(t.Context())
 	var n newest
 	var done sync.WaitGroup
@@ -281,7 +282,7 @@ func TestRunSlowServer(t *testing.T) {
 		time.Sleep(time.Minute)
 		got := last()
 		if got.Seq < 120 || got.Failures != 0 || got.Duration != 400*time.Millisecond {
-			t.Errorf("%+v; want a page every second beat", got)
+			t.Errorf("%+v; want a page every second period", got)
 		}
 		if f.conns != 1 {
 			t.Errorf("%d connections, want 1", f.conns)
