@@ -40,7 +40,7 @@ var settings = []setting{
 	{"bounds.endpoints", whole(func(z *Zerohop) *int { return &z.Bounds.Endpoints }, 1, maxEndpoints), "more are not considered"},
 	{
 		"bounds.indexBlocks", whole(func(z *Zerohop) *int { return &z.Bounds.IndexBlocks }, minIndexBlocks, maxIndexBlocks),
-		"64 MiB a worker at most",
+		"192 MiB a worker at most, with 1024 endpoints",
 	},
 	{"drainTimeout", span(func(z *Zerohop) *time.Duration { return &z.DrainTimeout }, 0, day), "the EPP's drain timeout"},
 

@@ -105,9 +105,16 @@ func (c *checker) note(id string, n node, format string, args ...any) {
 func (c *checker) concurrency() {
 	if p := c.plan(); p != nil && c.down != nil {
 		c.note("concurrency", c.down.config, "each worker thread (--concurrency, by default one for each CPU) keeps a prefix index of its own, of up to %d MiB by bounds.indexBlocks",
-			p.Bounds.IndexBlocks*indexBytes>>20)
+			indexMiB(p.Bounds))
 	}
 }
 
-// indexBytes is what a record of the prefix index takes.
-const indexBytes = 64
+// indexMiB returns what the prefix index of a worker may grow to, by the rule of package plan: 64 bytes a record, and one bit
+// for each endpoint in words of 64 that double.
+func indexMiB(b plan.Bounds) int {
+	words := 1
+	for words*64 < b.Endpoints && words < 1<<20 {
+		words *= 2
+	}
+	return b.IndexBlocks / (1 << 10) * (64 + 8*words) / (1 << 10)
+}
