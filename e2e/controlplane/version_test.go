@@ -22,18 +22,7 @@ func TestModuleNewerThanPlan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module and starts a real Envoy")
 	}
-	const next = plan.Version + 1
-	module := laterModule(t, next)
-	b := start(t, 2, harness.Options{
-		RenderArgs: []string{"--wasm", module},
-		Edit: func(bootstrap []byte) ([]byte, error) {
-			edited := bytes.Replace(bootstrap, fmt.Appendf(nil, `"version": %d`, plan.Version), fmt.Appendf(nil, `"version": %d`, next), 1)
-			if bytes.Equal(edited, bootstrap) {
-				return nil, errors.New("the bootstrap has no plan version")
-			}
-			return edited, nil
-		},
-	})
+	b := start(t, 2, harness.Options{RenderArgs: []string{"--wasm", laterModule(t, plan.Version+1)}, Edit: withLaterPlan})
 	b.setEndpoints()
 	l := startLoad(t, b.URL(), 2)
 	p := b.plan(t, weight(7))
@@ -49,6 +38,15 @@ func TestModuleNewerThanPlan(t *testing.T) {
 	if bad := l.end(); len(bad) != 0 {
 		t.Errorf("%d of %d requests failed: %q", len(bad), l.count(), bad[0])
 	}
+}
+
+// withLaterPlan gives the plan in a bootstrap the next version.
+func withLaterPlan(bootstrap []byte) ([]byte, error) {
+	edited := bytes.Replace(bootstrap, fmt.Appendf(nil, `"version": %d`, plan.Version), fmt.Appendf(nil, `"version": %d`, plan.Version+1), 1)
+	if bytes.Equal(edited, bootstrap) {
+		return nil, errors.New("the bootstrap has no plan version")
+	}
+	return edited, nil
 }
 
 // laterModule builds a module whose only plan version is the given one.
