@@ -46,7 +46,7 @@ func endpointDrains(t *testing.T, s Subject) {
 			}
 		}
 		const n = 6
-		var before []*hosttest.Stream
+		before := make([]*hosttest.Stream, 0, n)
 		for range n {
 			before = append(before, open())
 		}

@@ -259,8 +259,9 @@ func (w *world) openAll(k *hosttest.Worker) []*hosttest.Stream {
 	requests := []hosttest.Request{
 		chunked(Chat(ChatBody(long)), 4096), Chat(ChatBody(short)), dead(Chat(ChatBody(short)), 1),
 	}
-	var open []*hosttest.Stream
-	for i := range 12 {
+	const n = 12
+	open := make([]*hosttest.Stream, 0, n)
+	for i := range n {
 		st := k.Open(&requests[i%3])
 		if i%3 > 0 {
 			st.Receive()
