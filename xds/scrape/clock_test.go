@@ -11,7 +11,10 @@ func TestClock(t *testing.T) {
 		interval time.Duration
 		slots    int64
 	}{
-		{10 * time.Millisecond, 1}, {50 * time.Millisecond, 4}, {250 * time.Millisecond, 24}, {time.Second, 97},
+		{10 * time.Millisecond, 1},
+		{50 * time.Millisecond, 4},
+		{250 * time.Millisecond, 24},
+		{time.Second, 97},
 		{15 * time.Second, 1462},
 	}
 	for _, tt := range tests {

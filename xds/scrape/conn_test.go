@@ -313,3 +313,54 @@ func BenchmarkGzip(b *testing.B) {
 		})
 	}
 }
+
+// canned is a connection whose peer sends bytes and then closes.
+type canned struct {
+	net.Conn
+	rest []byte
+	read int
+}
+
+func (c *canned) Read(b []byte) (int, error) {
+	if len(c.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, c.rest)
+	c.rest = c.rest[n:]
+	c.read += n
+	return n, nil
+}
+
+func (c *canned) Write(b []byte) (int, error)   { return len(b), nil }
+func (c *canned) SetDeadline(_ time.Time) error { return nil }
+func (c *canned) Close() error                  { return nil }
+
+// FuzzResponse has a server answer with anything: a try succeeds or fails, and a failed one changes nothing.
+func FuzzResponse(f *testing.F) {
+	f.Add([]byte(answer(goodPage)))
+	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1c\r\nvllm:num_requests_waiting 3\n\r\n0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b"))
+	f.Add([]byte("HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		const limit = 1000
+		c := &canned{rest: sent}
+		s, err := New(Options{MaxPage: limit, DialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLoop(s, &testEndpoint)
+		defer l.hangUp()
+		l.try(t.Context())
+		got := l.sample
+		if (got.Failure == "") != (got.Seq == 1) || got.Failure != "" && got.Metrics != (Metrics{}) {
+			t.Errorf("%+v", got)
+		}
+		if got.Bytes > limit+1 {
+			t.Errorf("a page of %d bytes was taken in", got.Bytes)
+		}
+		// Headers, page, chunk headers of at most 16 bytes and as much as the data each, and a buffer.
+		if most := maxHeader + 20*limit + 64<<10; c.read > most {
+			t.Errorf("%d bytes were read, more than %d", c.read, most)
+		}
+	})
+}
