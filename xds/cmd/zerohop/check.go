@@ -37,7 +37,7 @@ func (c *checkCmd) run(stdout, stderr io.Writer) error {
 	if c.ConfigFile != "" && c.ConfigFile != c.File {
 		return usageError{errors.New("--config-file: a FILE is named already")}
 	}
-	r := checked{Problems: []found{}, Warnings: []found{}}
+	r := checked{Problems: []found{}, Warnings: []found{}, Notes: []found{}}
 	conf := c.config(&r)
 	eps := c.endpoints(&r, conf)
 	if conf != nil {
@@ -185,7 +185,7 @@ func (r *checked) envoy(file string, conf *config.Config) {
 		r.Problems = append(r.Problems, found{File: file, Line: f.Line, Path: f.Path, Text: f.What, Why: f.Why, Add: f.Add, Replace: f.Replace})
 	}
 	for _, f := range report.Notes {
-		r.Warnings = append(r.Warnings, found{File: file, Line: f.Line, Path: f.Path, Text: f.What})
+		r.Notes = append(r.Notes, found{File: file, Line: f.Line, Path: f.Path, Text: f.What})
 	}
 }
 

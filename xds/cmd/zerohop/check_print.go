@@ -9,7 +9,7 @@ import (
 	"github.com/zerohop/zerohop/xds/config"
 )
 
-// found is one problem or warning of a file.
+// found is one problem, warning or note of a file.
 type found struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
@@ -26,6 +26,7 @@ type checked struct {
 	OK        bool             `json:"ok"`
 	Problems  []found          `json:"problems"`
 	Warnings  []found          `json:"warnings"`
+	Notes     []found          `json:"notes"` // what could not be checked, and what to keep in mind
 	Effective string           `json:"effective,omitempty"` // both documents, complete
 	Defaults  []config.Default `json:"defaults,omitempty"`
 }
@@ -44,6 +45,9 @@ func (r *checked) print(c *checkCmd, stdout, stderr io.Writer) error {
 	}
 	for _, f := range r.Warnings {
 		f.write(&b, "warning: ")
+	}
+	for _, f := range r.Notes {
+		f.write(&b, "note: ")
 	}
 	if _, err := io.WriteString(stderr, b.String()); err != nil {
 		return err

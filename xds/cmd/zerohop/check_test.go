@@ -145,7 +145,7 @@ func TestCheck(t *testing.T) {
 		{"open to who has the token", []string{file("agent: {xdsListen: \"0.0.0.0:18000\", bearerTokenFile: " + token + "}\n")}, 0, "xdsListen: \"0.0.0.0:18000\"\n", "is sent in clear text without agent.tls"},
 		{"bad token", []string{file("agent: {bearerTokenFile: " + short + "}\n")}, 2, "", "agent.bearerTokenFile"},
 		{"edge without endpoints", []string{file("agent: {enabled: false}\n")}, 0, "enabled: false\n", "warning: agent.enabled: is false, and there is no endpoint here; give some with --endpoints\n"},
-		{"envoy", []string{"--envoy", "../../../envoy.yaml"}, 0, "# ../../../envoy.yaml has what zerohop needs.\n", "each worker thread"},
+		{"envoy", []string{"--envoy", "../../../envoy.yaml"}, 0, "# ../../../envoy.yaml has what zerohop needs.\n", ": note: static_resources"},
 		{"envoy and its configuration", []string{"--envoy", "../../../envoy.yaml", "--config-file", "../../../config/epp.yaml"}, 0, "kind: EndpointPickerConfig", "each worker thread"},
 		{"no envoy", []string{"--envoy", good}, 2, "", "is it an Envoy configuration?\n"},
 	}
