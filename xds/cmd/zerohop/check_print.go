@@ -26,7 +26,7 @@ type checked struct {
 	OK        bool             `json:"ok"`
 	Problems  []found          `json:"problems"`
 	Warnings  []found          `json:"warnings"`
-	Notes     []found          `json:"notes"` // what could not be checked, and what to keep in mind
+	Notes     []found          `json:"notes"`               // what could not be checked, and what to keep in mind
 	Effective string           `json:"effective,omitempty"` // both documents, complete
 	Defaults  []config.Default `json:"defaults,omitempty"`
 }
