@@ -102,7 +102,7 @@ func start(t *testing.T, p *pool, edit func([]byte) ([]byte, error)) *traffic.Be
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if len(p.leaked) > 0 {
-			t.Errorf("endpoints saw %v", p.leaked)
+			t.Errorf("endpoints saw %d headers of ours, the first is %s", len(p.leaked), p.leaked[0])
 		}
 	})
 	return b
