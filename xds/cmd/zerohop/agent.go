@@ -33,7 +33,7 @@ func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
 	if a.ScrapeInterval != 0 && a.ScrapeInterval < minInterval {
 		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", a.ScrapeInterval, minInterval)}
 	}
-	if _, _, err := a.inputs.load(stderr); err != nil {
+	if _, _, err := a.load(stderr); err != nil {
 		return err
 	}
 	doc, err := readBounded(a.ConfigFile)

@@ -40,7 +40,7 @@ func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, 
 		return nil, nil, usageError{fmt.Errorf("%s", strings.Join(problems, "\n"))}
 	}
 	if limit := c.Zerohop.Bounds.Endpoints; len(eps) > limit {
-		return nil, nil, usageError{fmt.Errorf("%d endpoints; the filter considers at most %d (bounds.endpoints)", len(eps), limit)}
+		return nil, nil, usageError{fmt.Errorf("%s: %d endpoints; the filter considers at most %d (bounds.endpoints)", in.name(), len(eps), limit)}
 	}
 	if len(eps) == 0 {
 		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: there is no endpoint in any file\n", in.name())

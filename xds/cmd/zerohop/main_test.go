@@ -84,6 +84,7 @@ func TestRun(t *testing.T) {
 		fmt.Fprintf(&many, "- {name: e%d, address: 10.0.%d.%d, port: \"80\"}\n", i, i/256, i%256)
 	}
 	tooMany := write(t, "many.yaml", "endpoints:\n"+many.String())
+	edge := write(t, "edge.yaml", "apiVersion: zerohop.dev/v1alpha1\nkind: ZerohopConfig\nagent: {enabled: false}\n")
 	badEndpoints := write(t, "bad-endpoints.yaml", "endpoints: [{name: a}]")
 	out := filepath.Join(t.TempDir(), "envoy.yaml")
 	tests := []struct {
@@ -97,16 +98,18 @@ func TestRun(t *testing.T) {
 		{"version", []string{"version"}, 0, "zerohop ", ""},
 		{"no command", nil, 2, "", `expected one of "agent", "`},
 		{"unknown command", []string{"run"}, 2, "", "unexpected argument run"},
-		{"missing flags", []string{"agent"}, 2, "", "missing flags: --config-file=FILE, --endpoints=FILE"},
+		{"missing flags", []string{"agent"}, 2, "", "missing flags: --config-file=FILE"},
 		{"missing file", []string{"agent", "--config-file", "nowhere.yaml", "--endpoints", noEndpoints}, 2, "", "zerohop: open nowhere.yaml: no such file or directory\n"},
 		{"bad listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "x"}, 2, "", "--listen: not an ip:port"},
-		{"foreign listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "192.0.2.1:1"}, 1, "", "zerohop: --listen: listen tcp 192.0.2.1:1"},
+		{"foreign listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "192.0.2.1:1"}, 2, "", "zerohop: 192.0.2.1:1 is not a loopback address, and nothing says who may connect: set agent.tls.clientCAFile"},
+		{"no endpoints", []string{"agent", "--config-file", good}, 2, "", "zerohop: no endpoints: pass --endpoints FILE, or name a source in the configuration"},
+		{"agent for an edge", []string{"agent", "--config-file", edge, "--endpoints", noEndpoints}, 2, "", "agent.enabled is false"},
 		{"interval too short", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "1ms"}, 2, "", "--scrape-interval: 1ms is shorter than 10ms"},
 		{"unknown mode", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--destination-mode", "lists"}, 2, "", `must be one of "","header","filter_state","list"`},
 		{"bad fallback", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--fallback", "127.0.0.1:1,x"}, 2, "", "--fallback: not an ip:port"},
 		{"bad module path", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--wasm", "a\nb"}, 2, "", "path of the module: must be one line of text"},
 		{"output cannot be written", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", "/nowhere/envoy.yaml"}, 1, "", "--output: open /nowhere/envoy.yaml"},
-		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", "zerohop: warning: " + noEndpoints + ": there is no endpoint, and the file is read only at start\n"},
+		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", "zerohop: warning: " + noEndpoints + ": there is no endpoint in any file\n"},
 		{"too many endpoints", []string{"render", "envoy", "--config-file", good, "--endpoints", tooMany}, 2, "", tooMany + ": 1025 endpoints; the filter considers at most 1024"},
 		{"one port for two", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--admin", "127.0.0.1:8080"}, 2, "", "--listen 127.0.0.1:8080, --admin 127.0.0.1:8080, --agent 127.0.0.1:18001 and --agent-xds 127.0.0.1:18000 must differ"},
 		{"interval of the agent too short", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "1ms"}, 2, "", "--scrape-interval: 1ms is shorter than 10ms"},
