@@ -90,6 +90,9 @@ func (w *watcher) set(typeURL string, s source) {
 func (w *watcher) CreateWatch(r *cache.Request, sub cache.Subscription, out chan cache.Response) (func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !served(r.GetTypeUrl()) {
+		return nil, nil // never answered, nor remembered
+	}
 	open := &watch{request: r, sub: sub, out: out}
 	response, err := w.respond(open)
 	if err != nil {
@@ -110,6 +113,11 @@ func (w *watcher) CreateWatch(r *cache.Request, sub cache.Subscription, out chan
 // CreateDeltaWatch implements cache.ConfigWatcher. The service refuses the incremental protocol before.
 func (*watcher) CreateDeltaWatch(*cache.DeltaRequest, cache.Subscription, chan cache.DeltaResponse) (func(), error) {
 	return nil, status.Error(codes.Unimplemented, "incremental xDS is not served")
+}
+
+// served reports whether there is such a type of resource.
+func served(typeURL string) bool {
+	return typeURL == typePlan || typeURL == typeEndpoints || typeURL == typeClusters
 }
 
 // respond returns what the stream lacks; nil if that is nothing. What a stream was sent counts, not what it accepted, so

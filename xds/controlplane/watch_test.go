@@ -128,6 +128,25 @@ func TestWatcherSendsTheNewest(t *testing.T) {
 	})
 }
 
+// TestOtherTypesAreIgnored checks that an Envoy that asks for more than there is gets what there is.
+func TestOtherTypesAreIgnored(t *testing.T) {
+	b := serve(t)
+	b.SetPlan(testPlan('1'))
+	c := b.connect(t, envoyNode("a", "g", "/m"))
+	for i := range 100 {
+		c.subscribe(fmt.Sprintf("type.googleapis.com/other.%d", i))
+	}
+	c.subscribe(typePlan, "another-filter")
+	c.subscribe(typeEndpoints, "another-cluster")
+	c.subscribe(typeClusters)
+	c.receive(typeClusters, "")
+	b.state.mu.Lock()
+	defer b.state.mu.Unlock()
+	if n := len(b.state.watches); n > 2 {
+		t.Errorf("%d watches are remembered", n)
+	}
+}
+
 func TestModuleForEachType(t *testing.T) {
 	node := envoyNode("n", "g", "/m")
 	for typeURL, want := range map[string]string{typePlan: "/m", typeClusters: "/m", typeEndpoints: ""} {
