@@ -102,3 +102,43 @@ func TestFailsClosed(t *testing.T) {
 		})
 	}
 }
+
+// TestHTTP2WithoutTLS speaks HTTP/2 by prior knowledge.
+func TestHTTP2WithoutTLS(t *testing.T) {
+	b := traffic.Start(t, traffic.Options{Sims: 2, Sim: traffic.Instant(), Options: harness.Options{
+		Edge: true, DestinationMode: plan.DestinationList, RenderArgs: []string{"--upstream-http2"},
+	}})
+	for i := range 10 {
+		if r := ask(t, b, serverName, i); r.status != http.StatusOK {
+			t.Fatalf("status %d: %s", r.status, r.body)
+		}
+	}
+	for _, sim := range b.Sims {
+		for _, r := range sim.Records() {
+			if r.Proto != "HTTP/2.0" {
+				t.Errorf("%s is spoken to in %s", sim.Name(), r.Proto)
+			}
+		}
+	}
+}
+
+// TestFallbackCluster sends what the filter does not route to servers over TLS.
+func TestFallbackCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real Envoy")
+	}
+	ca := authority(t, "ca")
+	sims := harness.SimsForTest(t, 1, traffic.Instant())
+	client := issue(t, ca, "client", "envoy.test")
+	f := startFront(t, sims[0].Addr(), issue(t, ca, "server", serverName), ca)
+	b := traffic.Start(t, traffic.Options{Options: harness.Options{
+		Endpoints: []harness.Endpoint{}, Fallback: []string{f.address}, FailureMode: plan.FailOpen, Edge: true,
+		RenderArgs: []string{
+			"--upstream-tls-ca", ca.File, "--upstream-tls-sni", serverName,
+			"--upstream-client-cert", client.CertFile, "--upstream-client-key", client.KeyFile,
+		},
+	}})
+	if r := ask(t, b, serverName, 0); r.status != http.StatusOK || len(f.connections()) != 1 || len(sims[0].Records()) != 1 {
+		t.Errorf("status %d: %s", r.status, r.body)
+	}
+}
