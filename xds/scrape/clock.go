@@ -10,8 +10,8 @@ const (
 	maxPhase = time.Second
 	// jitterShare is the part of the interval by which a slot may be late.
 	jitterShare = 40
-	// slotLength is about how long a slot is. The tries of a slot begin together, which halves the agent's CPU time for 100
-	// endpoints: it wakes up 100 times a second and not 400 times, and that is most of what a try costs.
+	// slotLength is about how long a slot is. The tries of a slot begin together, so that the agent wakes up 100 times a second
+	// and not once for each try: with 1,000 endpoints it needs 0.28 cores, and 0.33 with slots of 1 ms (e2e/benchagent).
 	slotLength = 10 * time.Millisecond
 )
 
