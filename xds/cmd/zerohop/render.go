@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -62,8 +63,13 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", interval, minInterval)}
 	}
 	o := e.options(c, eps)
-	if err := distinct(o); err != nil {
+	if err := errors.Join(distinct(o), reachable(o.Agent)); err != nil {
 		return usageError{err}
+	}
+	if o.Agent != nil {
+		for _, w := range strangers(&c.Zerohop.Agent, o.Agent) {
+			_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s\n", w)
+		}
 	}
 	out, err := bootstrap.Render(o)
 	if err != nil {
@@ -143,6 +149,39 @@ func distinct(o bootstrap.Options) error {
 		seen[a] = true
 	}
 	return nil
+}
+
+// reachable refuses addresses that an agent can listen on, but nobody can connect to.
+func reachable(a *bootstrap.Agent) error {
+	var problems []error
+	if a != nil && a.HTTP.Addr().IsUnspecified() {
+		problems = append(problems, fmt.Errorf("--agent: Envoy cannot connect to %v, where the agent listens; give the agent's address", a.HTTP))
+	}
+	if a != nil && a.XDS.Addr().IsUnspecified() {
+		problems = append(problems, fmt.Errorf("--agent-xds: Envoy cannot connect to %v, where the agent listens; give the agent's address", a.XDS))
+	}
+	return errors.Join(problems...)
+}
+
+// strangers says by which of its rules the agent will turn this Envoy away, and what Envoy gives away.
+func strangers(serves *config.Agent, a *bootstrap.Agent) []string {
+	var warnings []string
+	overTLS, token, cert := a.TLS.CAFile != "", a.TokenFile != "", a.TLS.CertFile != ""
+	if served := serves.TLS.CertFile != ""; served != overTLS {
+		if served {
+			warnings = append(warnings, "the agent speaks TLS (agent.tls.certFile); give --agent-tls-ca and --agent-tls-sni, or Envoy cannot connect")
+		} else {
+			warnings = append(warnings, "--agent-tls-ca: the agent of this configuration speaks no TLS; set agent.tls.certFile and keyFile, or Envoy cannot connect")
+		}
+	}
+	byToken, byCert := serves.BearerTokenFile != "", serves.TLS.ClientCAFile != ""
+	if (byToken || byCert) && !(byToken && token) && !(byCert && cert) {
+		warnings = append(warnings, "the agent asks who Envoy is (agent.bearerTokenFile, agent.tls.clientCAFile); give --agent-token-file, or --agent-tls-cert and --agent-tls-key")
+	}
+	if token && !overTLS && !(a.HTTP.Addr().IsLoopback() && a.XDS.Addr().IsLoopback()) {
+		warnings = append(warnings, "--agent-token-file: without --agent-tls-ca the token crosses the network in plain text")
+	}
+	return warnings
 }
 
 func (f agentTLSFlags) tls() bootstrap.TLS {
