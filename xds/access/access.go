@@ -131,7 +131,8 @@ func (p *Policy) tlsConfig(auth tls.ClientAuthType) *tls.Config {
 	base := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
-		// A resumed session would bring a client certificate past a changed CA.
+		// Every connection is a full handshake, so that its certificate is judged by the CA of the moment. Connections are few
+		// and long.
 		SessionTicketsDisabled: true,
 	}
 	c := base.Clone()

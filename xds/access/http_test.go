@@ -88,6 +88,7 @@ func TestHTTP(t *testing.T) {
 		{"other scheme", []string{"token"}, nil, []string{auth, "Basic " + token}, 401},
 		{"token alone", []string{"token"}, nil, []string{auth, token}, 401},
 		{"token in another header", []string{"token"}, nil, []string{"X-Token", token, "Cookie", "token=" + token}, 401},
+		{"two tokens", []string{"token"}, nil, []string{auth, "Bearer " + token, auth, "Bearer wrong-wrong-wrong"}, 401},
 		{"token twice", []string{"token"}, nil, []string{auth, "Bearer wrong-wrong-wrong", auth, "Bearer " + token}, 401},
 
 		{"certificate", []string{"tls", "ca"}, good.client(good, time.Hour), nil, 200},
@@ -183,6 +184,19 @@ func TestRotation(t *testing.T) {
 	if s := p.Stats(); s.BadFiles != 1 || strings.Count(log.String(), "credentials cannot be read again") != 1 {
 		t.Errorf("stats %+v, log %q", s, &log)
 	}
+	old, oldKey := before.issue("agent", time.Hour)
+	f.write(t, "cert.pem", old)
+	f.write(t, "key.pem", oldKey)
+	check("another pair", 200, before.client(before, time.Hour))
+	f.write(t, "cert.pem", cert)
+	check("half a pair once more", 200, before.client(before, time.Hour))
+	f.write(t, "cert.pem", old)
+	check("taken back", 200, before.client(before, time.Hour))
+	f.write(t, "cert.pem", cert)
+	check("half a pair for the fourth time", 200, before.client(before, time.Hour))
+	if s := p.Stats(); s.BadFiles != 3 {
+		t.Errorf("stats %+v", s)
+	}
 	f.write(t, "key.pem", key)
 	check("server certificate", 200, after.client(before, time.Hour))
 	check("old trust", 0, before.client(before, time.Hour))
@@ -197,6 +211,27 @@ func TestRotation(t *testing.T) {
 	check("new token", 200, after.client(nil, 0), "Authorization", "Bearer another-token-of-good-length")
 	f.write(t, "token", nil)
 	check("token file emptied", 200, after.client(nil, 0), "Authorization", "Bearer another-token-of-good-length")
+}
+
+// TestRotationEndsSessions has a client that resumes TLS sessions: its certificate is judged by the CA of the moment.
+func TestRotationEndsSessions(t *testing.T) {
+	server, before, after := newCA(t), newCA(t), newCA(t)
+	f := deploy(t, server)
+	f.write(t, "ca.pem", before.pem)
+	url := serve(t, mustPolicy(t, f.options("tls", "ca")))
+	conf := server.client(before, time.Hour)
+	conf.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		f.write(t, "ca.pem", before.pem)
+		conf.MaxVersion = version
+		if status, text, err := ask(t, conf, http.MethodGet, url); status != 200 {
+			t.Fatal(status, text, err)
+		}
+		f.write(t, "ca.pem", after.pem)
+		if status, text, err := ask(t, conf, http.MethodGet, url); err == nil && status == 200 {
+			t.Errorf("TLS %#x: a resumed session passes the changed CA: %s", version, text)
+		}
+	}
 }
 
 // TestFilesAreReadSeldom holds how often a busy agent looks at its files.

@@ -120,7 +120,7 @@ func (f *Fleet) Report(node string, v report.View) error {
 			if e.holders[w.newest.Number] == w {
 				delete(e.holders, w.newest.Number)
 			}
-			f.take(w, it.Record, now.Add(-time.Duration(it.AgeMs)*time.Millisecond), now, reasons)
+			f.take(w, it.Record, now.Add(-time.Duration(it.AgeMs)*time.Millisecond), reasons)
 			f.settle(e, w)
 		} else {
 			err = ErrFull

@@ -8,7 +8,7 @@ import (
 
 // take adds what record r, written at the given time, says beyond what is known of w. A record that is not newer than the
 // newest one, because it is sent again or was overtaken by another on its way, says nothing.
-func (f *Fleet) take(w *worker, r report.Record, written, now time.Time, reasons []int) {
+func (f *Fleet) take(w *worker, r report.Record, written time.Time, reasons []int) {
 	var head report.Worker
 	r.Worker(&head)
 	if head.At <= w.newest.At && w.newest.Epoch != 0 {
@@ -19,13 +19,12 @@ func (f *Fleet) take(w *worker, r report.Record, written, now time.Time, reasons
 	f.totals.retries += rise(&w.newest.Retries, head.Retries)
 	f.totals.failures += rise(&w.newest.Failures, head.Failures)
 	head.Picks, head.Retries, head.Failures = w.newest.Picks, w.newest.Retries, w.newest.Failures
-	w.newest, w.written = head, written
-	w.counted = now.Sub(written) < silentAfter
+	w.newest, w.written, w.counted = head, written, true // until the sweep that precedes every reading
 	var e report.Endpoint
 	for i := range r.Len() {
 		r.Endpoint(i, &e)
 		if slot, ok := f.slots[e.ID]; ok {
-			f.loads[slot].add(&w.cells[slot], &e, w.counted)
+			f.loads[slot].add(&w.cells[slot], &e)
 		}
 	}
 	for i := range min(r.Reasons(), len(reasons)) {
@@ -41,11 +40,11 @@ func (f *Fleet) take(w *worker, r report.Record, written, now time.Time, reasons
 }
 
 // add takes e into l and c, the sums and the worker's own numbers. Gauges of an id that stands twice count once.
-func (l *Load) add(c *cell, e *report.Endpoint, gauges bool) {
+func (l *Load) add(c *cell, e *report.Endpoint) {
 	l.Picks += rise(&c.picks, e.Picks)
 	l.Fallbacks += rise(&c.fallbacks, e.Fallbacks)
 	l.Failures += rise(&c.failures, e.Failures)
-	if !gauges || c.inFlight != 0 || c.tokens != 0 || c.cooling {
+	if c.inFlight != 0 || c.tokens != 0 || c.cooling {
 		return
 	}
 	c.inFlight, c.tokens, c.cooling = e.InFlight, e.InFlightTokens, e.Flags&report.CoolingDown != 0

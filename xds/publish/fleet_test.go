@@ -122,6 +122,7 @@ func TestFleetCounts(t *testing.T) {
 		{"overtaken", []step{{1, 2, 9}, {1, 1, 5}, {1, 3, 10}}, 10},
 		{"rebuilt", []step{{1, 1, 5}, {2, 2, 3}}, 8},
 		{"rebuilt, then a late record", []step{{1, 1, 5}, {2, 3, 3}, {1, 2, 6}, {2, 4, 4}}, 10},
+		{"falls at the end", []step{{1, 1, 5}, {1, 2, 2}}, 5},
 		{"falls within an epoch", []step{{1, 1, 5}, {1, 2, 2}, {1, 3, 6}}, 6},
 	}
 	for _, tt := range tests {
@@ -191,6 +192,7 @@ func TestFleetSupersedes(t *testing.T) {
 		{"another number", record(2, 20, 4, 7), 12},
 		{"rebuilt under the first number", record(3, 30, 3, 1), 8},
 		{"late record of the one before", record(1, 15, 3, 6), 8},
+		{"overtaken record", record(3, 29, 3, 9), 8},
 		{"one that stood still has another number", record(1, 40, 5, 6), 14},
 	}
 	for _, tt := range tests {
@@ -259,6 +261,28 @@ func TestFleetIsBounded(t *testing.T) {
 		}
 		if l := f.Loads()[id]; l.Picks != 9 {
 			t.Errorf("%d picks of 9 workers", l.Picks)
+		}
+	})
+}
+
+// TestFleetForgetsNotWhoReports has a silent worker come back with more endpoints than there is room for: its counts are
+// known all the same.
+func TestFleetForgetsNotWhoReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 10)
+		f.maxCells = 5
+		w := &vm{Worker: report.Worker{Epoch: 1, At: 1, Picks: 3}}
+		mustReport(t, f, "n", view(t, 1, 1, w))
+		time.Sleep(silentAfter)
+		f.sweep(time.Now())
+		w.At, w.eps = 2, []report.Endpoint{{ID: idOf(named(0)), InFlight: 1}}
+		if err := f.Report("n", view(t, 1, 2, w)); !errors.Is(err, ErrFull) {
+			t.Errorf("error %v", err)
+		}
+		w.At, w.eps = 3, nil
+		mustReport(t, f, "n", view(t, 1, 3, w))
+		if got := f.Totals().Picks; got != 3 {
+			t.Errorf("%d picks, want 3", got)
 		}
 	})
 }

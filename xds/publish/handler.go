@@ -106,7 +106,7 @@ func (h *Handler) takeReport(w http.ResponseWriter, r *http.Request, node string
 		h.refuse(node, "body", err)
 		return err
 	}
-	// The server goes on reading during the hold, to notice when the caller goes away.
+	// The deadline is the body's. HTTP/1 lifts it itself when it begins to watch for the caller's going away, HTTP/2 not.
 	_ = deadline.SetReadDeadline(time.Time{})
 	if len(*buf) == 0 {
 		return nil

@@ -127,13 +127,71 @@ func TestPastIsBounded(t *testing.T) {
 		big[i] = named(i)
 		big[i].Name = "default/" + strings.Repeat("n", 20_000) + strconv.Itoa(i)
 	}
+	if publish(t, h, big...); len(newest(t, h).past) != 0 {
+		t.Error("versions with other endpoints are kept")
+	}
 	for range maxPast {
 		publish(t, h, big...)
 	}
 	v = newest(t, h)
+	if v.past[0].number != v.Number-uint64(len(v.past)) {
+		t.Errorf("the oldest version kept is %d before the newest of %d", v.Number-v.past[0].number, len(v.past))
+	}
 	if n := len(v.past) * len(v.Blob); len(v.past) == 0 || n > maxPastBytes {
 		t.Errorf("%d versions of %d bytes are kept", len(v.past), len(v.Blob))
 	}
+}
+
+// TestAgesGrowAlike publishes and scrapes at odd nanoseconds: what was not scraped in between costs a delta nothing.
+func TestAgesGrowAlike(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler()
+		eps := make([]Endpoint, 100)
+		for i := range eps {
+			time.Sleep(time.Duration(i*7919) * time.Microsecond / 100)
+			eps[i] = named(i)
+			eps[i].Sample = scrape.Sample{At: time.Now(), Seq: 1}
+		}
+		before := publish(t, h, eps...)
+		for i := range 50 {
+			time.Sleep(10*time.Millisecond + time.Duration(i*104_729))
+			after := publish(t, h, eps...)
+			d := h.Store.Delta(newest(t, h), before)
+			if len(d) != 72 {
+				t.Fatalf("delta of %d bytes though nothing was scraped, want the header alone", len(d))
+			}
+			before = after
+		}
+	})
+}
+
+// TestHoldOutlivesTheBody holds a poll longer than its body may take to arrive.
+func TestHoldOutlivesTheBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const address = "127.0.0.1:18001"
+		var network memnet.Network
+		h := newHandler()
+		server := &http.Server{Handler: h.Routes()}
+		var running sync.WaitGroup
+		l := network.Listen(address)
+		running.Go(func() { _ = server.Serve(l) })
+		client := &http.Client{Transport: &http.Transport{DialContext: network.DialContext}}
+		number := publish(t, h)
+		for range 2 { // the second one on the same connection
+			begin := time.Now()
+			resp, err := client.Post("http://"+address+names.PathSnapshot+"?v="+strconv.FormatUint(number, 10), names.ContentTypeReport, strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if took := time.Since(begin); resp.StatusCode != http.StatusNotModified || took != hold {
+				t.Errorf("status %s after %v", resp.Status, took)
+			}
+		}
+		client.CloseIdleConnections()
+		_ = server.Close()
+		running.Wait()
+	})
 }
 
 // TestHundredsOfEnvoys lets 300 pollers on real connections follow versions. All get each one; each is encoded once, and
