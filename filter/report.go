@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/binary"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -34,14 +35,31 @@ type gatherer struct {
 	body    []byte
 }
 
-// nodeID returns Envoy's node id. It is read once.
+// nodeID returns Envoy's node id as it can stand in a header. It is read once.
 func (v *VM) nodeID() []byte {
 	g := &v.worker.gather
 	if len(g.node) == 0 {
-		id := v.host.Property(names.PropertyNodeID)
-		g.node = append(g.node, id[:min(len(id), maxNodeID)]...)
+		g.node = appendNodeID(g.node, v.host.Property(names.PropertyNodeID))
 	}
 	return g.node
+}
+
+// appendNodeID appends as many characters of id to dst as may be sent. What is not printable becomes an underscore: no
+// snapshot is to be missing because of a node's name.
+func appendNodeID(dst, id []byte) []byte {
+	limit := len(dst) + maxNodeID
+	for len(id) > 0 {
+		c, n := utf8.DecodeRune(id)
+		if len(dst)+n > limit {
+			break
+		}
+		id = id[n:]
+		if !strconv.IsPrint(c) || c == utf8.RuneError {
+			c = '_'
+		}
+		dst = utf8.AppendRune(dst, c)
+	}
+	return dst
 }
 
 // report returns the body of the next poll: the records of all live workers, or nothing if the last report is fresh. The
