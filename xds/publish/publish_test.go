@@ -188,6 +188,34 @@ func TestManyPollersGetEveryNewestVersion(t *testing.T) {
 	})
 }
 
+func TestPaceFollowsThePollers(t *testing.T) {
+	for pollers, want := range map[int]time.Duration{0: 0, 2: 300 * time.Microsecond, 300: 45 * time.Millisecond, 1000: maxPace} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newHandler().Store
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			for range pollers {
+				running.Go(func() {
+					for v := s.Wait(ctx, 0); v != nil; {
+						v = s.Wait(ctx, v.Number)
+					}
+				})
+			}
+			for range 3 {
+				synctest.Wait()
+				if err := s.Publish(nil, time.Now()); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.Pace(); got != want {
+					t.Errorf("%d pollers: pace %v, want %v", pollers, got, want)
+				}
+			}
+			cancel()
+			running.Wait()
+		})
+	}
+}
+
 func TestRestartedStoreRepeatsNoVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler()
