@@ -1,10 +1,17 @@
 package agentclient
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,6 +90,52 @@ func TestGet(t *testing.T) {
 	defer stranger.Close()
 	if _, err := stranger.Get(t.Context(), "/json"); err == nil || !strings.Contains(err.Error(), "401 Unauthorized to /json: no token") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestTLS checks that the files lead to a connection, and that the agent's certificate is checked.
+func TestTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(strconv.Itoa(len(r.TLS.PeerCertificates))))
+	}))
+	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := file(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})))
+	key := file(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	tests := []struct {
+		name string
+		o    Options
+		want string // number of client certificates
+		err  string
+	}{
+		{"CA", Options{CAFile: cert}, "0", ""},
+		{"client certificate", Options{CAFile: cert, CertFile: cert, KeyFile: key}, "1", ""},
+		{"system's CAs", Options{}, "", "ask the agent: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Agent = s.URL
+			c, err := New(tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			got, err := c.Get(t.Context(), "/")
+			if string(got) != tt.want || (err == nil) != (tt.err == "") {
+				t.Errorf("%q, %v", got, err)
+			}
+			var answer Error
+			if err != nil && (!strings.HasPrefix(err.Error(), tt.err) || !errors.As(err, &answer)) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
 
