@@ -200,8 +200,11 @@ func inMode(mode string) func(*config.Config) {
 	return func(c *config.Config) { c.Zerohop.DestinationMode = mode }
 }
 
-// setEndpoints sends Envoy the simulated endpoints, in a state each; those without one are healthy.
-func (b *bed) setEndpoints(states ...controlplane.Health) {
+// setEndpoints serves the simulated endpoints, all healthy.
+func (b *bed) setEndpoints() { b.control.SetEndpoints(b.members()) }
+
+// members returns the simulated endpoints, in a state each; those without one are healthy.
+func (b *bed) members(states ...controlplane.Health) []controlplane.Endpoint {
 	var list []controlplane.Endpoint
 	for i, sim := range b.Sims {
 		e := controlplane.Endpoint{Name: sim.Name(), Address: sim.Addr()}
@@ -210,7 +213,19 @@ func (b *bed) setEndpoints(states ...controlplane.Health) {
 		}
 		list = append(list, e)
 	}
+	return list
+}
+
+// changeEndpoints serves endpoints that differ from those before, and waits until Envoy has them.
+func (b *bed) changeEndpoints(t *testing.T, list []controlplane.Endpoint) {
+	t.Helper()
+	before := b.control.waitNode(t, "the endpoints before", func(n controlplane.NodeStatus) bool {
+		return n.Endpoints.Sent != "" && n.Endpoints.Acked == n.Endpoints.Sent
+	}).Endpoints.Acked
 	b.control.SetEndpoints(list)
+	b.control.waitNode(t, "the changed endpoints", func(n controlplane.NodeStatus) bool {
+		return n.Endpoints.Acked != before && n.Endpoints.Acked == n.Endpoints.Sent
+	})
 }
 
 // waitNode waits until the one connected Envoy is as ok wants it.
