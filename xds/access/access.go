@@ -149,10 +149,12 @@ func (p *Policy) tlsConfig(auth tls.ClientAuthType) *tls.Config {
 
 // Why a request is denied. The text goes to the client.
 var (
-	errCredentials = errors.New("who are you? The agent wants a client certificate that its CA signed or a bearer token")
-	errToken       = errors.New("the bearer token is not the agent's")
-	errExpired     = errors.New("the client certificate has expired since the connection was opened")
-	errRate        = errors.New("too many requests from this address; see agent.requestsPerSecond")
+	errNoCertificate = errors.New("a client certificate that the agent's CA signed is missing")
+	errNoToken       = errors.New("the bearer token is missing; send it as \"Authorization: Bearer TOKEN\"")
+	errNeither       = errors.New("a client certificate that the agent's CA signed or a bearer token is missing; one of them is enough")
+	errToken         = errors.New("the bearer token is not the agent's")
+	errExpired       = errors.New("the client certificate has expired since the connection was opened")
+	errRate          = errors.New("too many requests from this address; see agent.requestsPerSecond")
 )
 
 // check decides on a request with the given TLS state, nil without TLS, and values of the authorization header.
@@ -160,7 +162,13 @@ func (p *Policy) check(state *tls.ConnectionState, authorization []string) error
 	if !p.guarded() {
 		return nil
 	}
-	err := errCredentials
+	err := errNeither
+	switch {
+	case p.token == nil:
+		err = errNoCertificate
+	case p.cas == nil:
+		err = errNoToken
+	}
 	if p.token != nil && len(authorization) == 1 {
 		if scheme, token, ok := strings.Cut(authorization[0], " "); ok && strings.EqualFold(scheme, "bearer") {
 			got, want := sha256.Sum256([]byte(strings.TrimSpace(token))), p.token.value()

@@ -128,8 +128,9 @@ func TestHTTP(t *testing.T) {
 			if tt.status == 200 && tt.client != nil && text != "HTTP/2.0" {
 				t.Errorf("protocol %q", text)
 			}
-			if tt.status == 401 && !strings.Contains(text, "token") {
-				t.Errorf("text %q", text)
+			wants := map[string]string{"token": "bearer token", "tls ca": "client certificate", "tls ca token": "token"}[strings.Join(tt.parts, " ")]
+			if tt.status == 401 && !strings.Contains(text, wants) {
+				t.Errorf("text %q, want %q", text, wants)
 			}
 			if tt.status == 0 {
 				return

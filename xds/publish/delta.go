@@ -48,9 +48,9 @@ func (s *Store) Delta(v *Version, seen uint64) []byte {
 			continue
 		}
 		d.once.Do(func() {
-			s.counts.deltas.Add(1)
 			if b, ok := snapshot.AppendDelta(nil, d.base, v.Blob); ok {
 				d.blob = b
+				s.counts.deltas.Add(1)
 			}
 		})
 		return d.blob
