@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"math"
 	"time"
 
 	"github.com/zerohop/zerohop/shared/report"
@@ -15,9 +16,9 @@ func (f *Fleet) take(w *worker, r report.Record, written time.Time, reasons []in
 		return
 	}
 	f.withdraw(w)
-	f.totals.picks += rise(&w.newest.Picks, head.Picks)
-	f.totals.retries += rise(&w.newest.Retries, head.Retries)
-	f.totals.failures += rise(&w.newest.Failures, head.Failures)
+	rise(&f.totals.picks, &w.newest.Picks, head.Picks)
+	rise(&f.totals.retries, &w.newest.Retries, head.Retries)
+	rise(&f.totals.failures, &w.newest.Failures, head.Failures)
 	head.Picks, head.Retries, head.Failures = w.newest.Picks, w.newest.Retries, w.newest.Failures
 	w.newest, w.written, w.counted = head, written, true // until the sweep that precedes every reading
 	var e report.Endpoint
@@ -35,19 +36,19 @@ func (f *Fleet) take(w *worker, r report.Record, written time.Time, reasons []in
 		for len(w.fallbacks) <= at {
 			w.fallbacks = append(w.fallbacks, 0)
 		}
-		f.totals.fallbacks[at] += rise(&w.fallbacks[at], r.Fallbacks(i))
+		rise(&f.totals.fallbacks[at], &w.fallbacks[at], r.Fallbacks(i))
 	}
 }
 
 // add takes e into l and c, the sums and the worker's own numbers. Gauges of an id that stands twice count once.
 func (l *Load) add(c *cell, e *report.Endpoint) {
-	l.Picks += rise(&c.picks, e.Picks)
-	l.Fallbacks += rise(&c.fallbacks, e.Fallbacks)
-	l.Failures += rise(&c.failures, e.Failures)
+	rise(&l.Picks, &c.picks, e.Picks)
+	rise(&l.Fallbacks, &c.fallbacks, e.Fallbacks)
+	rise(&l.Failures, &c.failures, e.Failures)
 	if c.inFlight != 0 || c.tokens != 0 || c.cooling {
 		return
 	}
-	c.inFlight, c.tokens, c.cooling = e.InFlight, e.InFlightTokens, e.Flags&report.CoolingDown != 0
+	c.inFlight, c.tokens, c.cooling = e.InFlight, min(e.InFlightTokens, maxTokens), e.Flags&report.CoolingDown != 0
 	l.InFlight += uint64(c.inFlight)
 	l.InFlightTokens += c.tokens
 	if c.cooling {
@@ -55,13 +56,16 @@ func (l *Load) add(c *cell, e *report.Endpoint) {
 	}
 }
 
-// rise lifts seen to count and returns by how much. A count that falls within an epoch would be a fault of the filter; it
-// adds nothing until it is above what it was.
-func rise(seen *uint64, count uint64) uint64 {
+// maxTokens bounds the tokens that one worker can have in flight at an endpoint, so that their sum does not overflow.
+const maxTokens = 1 << 48
+
+// rise lifts seen to count, and sum by as much, at most to its end. A count that falls within an epoch would be a fault of
+// the filter; it adds nothing until it is above what it was.
+func rise(sum, seen *uint64, count uint64) {
 	if count <= *seen {
-		return 0
+		return
 	}
 	by := count - *seen
 	*seen = count
-	return by
+	*sum += min(by, math.MaxUint64-*sum)
 }

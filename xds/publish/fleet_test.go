@@ -369,6 +369,60 @@ func runFleet(t *testing.T, r *rand.Rand) {
 	}
 }
 
+// FuzzFleet takes reports of any content, lawful or not: sums never fall, and once all are silent nothing is in flight.
+func FuzzFleet(f *testing.F) {
+	f.Add(uint64(1), uint8(10))
+	f.Add(uint64(2), uint8(200))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			fleet := newFleet(t, 4)
+			fleet.maxWorkers, fleet.maxCells = 8, 30
+			number := func() uint64 { return r.Uint64() >> r.IntN(64) }
+			var before map[uint64]Load
+			var totals Totals
+			for range steps {
+				var vms []*vm
+				for range r.IntN(4) {
+					w := &vm{Worker: report.Worker{
+						Epoch: 1 + r.Uint64N(6), At: number(), Number: uint16(r.IntN(3)), Picks: number(), Retries: number(), Failures: number(),
+					}, counts: []uint64{number()}}
+					for range r.IntN(6) {
+						w.eps = append(w.eps, report.Endpoint{
+							ID: idOf(named(r.IntN(6))), InFlight: uint32(number()), InFlightTokens: number(), Picks: number(),
+							Fallbacks: number(), Failures: number(), Flags: uint16(r.IntN(2)),
+						})
+					}
+					vms = append(vms, w)
+				}
+				if err := fleet.Report("n"+strconv.Itoa(r.IntN(3)), view(t, r.Uint64N(2), number(), vms...)); err != nil && !errors.Is(err, ErrFull) {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(r.Int64N(int64(8 * time.Second))))
+				loads, sums := fleet.Loads(), fleet.Totals()
+				for id, b := range before {
+					if l := loads[id]; l.Picks < b.Picks || l.Fallbacks < b.Fallbacks || l.Failures < b.Failures {
+						t.Fatalf("%+v falls to %+v", b, l)
+					}
+				}
+				if sums.Picks < totals.Picks || sums.Retries < totals.Retries || sums.Failures < totals.Failures || sums.Fallbacks["no_body"] < totals.Fallbacks["no_body"] {
+					t.Fatalf("%+v falls to %+v", totals, sums)
+				}
+				if fleet.workers > fleet.maxWorkers || fleet.cells > fleet.maxCells {
+					t.Fatalf("%d workers, %d cells", fleet.workers, fleet.cells)
+				}
+				before, totals = loads, sums
+			}
+			time.Sleep(silentAfter)
+			for _, l := range fleet.Loads() {
+				if l.InFlight != 0 || l.InFlightTokens != 0 || l.CoolingDown != 0 {
+					t.Errorf("%+v though all are silent", l)
+				}
+			}
+		})
+	})
+}
+
 // TestFleetMemory holds the memory of many Envoys: 100 of 4 workers with 1,000 endpoints each.
 func TestFleetMemory(t *testing.T) {
 	if testing.Short() {
