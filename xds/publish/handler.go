@@ -74,10 +74,12 @@ func (h *Handler) Routes() http.Handler {
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	node, ok := nodeOf(r)
 	if !ok {
+		h.counts.badNode.Add(1)
 		text(w, http.StatusBadRequest, names.HeaderNode+": must be printable and at most "+strconv.Itoa(maxNode)+" bytes; set a node id like that in Envoy's bootstrap\n")
 		return
 	}
 	if err := h.takeReport(w, r, node); err != nil {
+		h.counts.badBody.Add(1)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(farewellTimeout))
 		w.Header().Set("Connection", "close")
 		var tooLarge *http.MaxBytesError
@@ -103,7 +105,6 @@ func (h *Handler) takeReport(w http.ResponseWriter, r *http.Request, node string
 	var err error
 	*buf, err = readAll((*buf)[:0], http.MaxBytesReader(w, r.Body, report.MaxReport))
 	if err != nil {
-		h.refuse(node, "body", err)
 		return err
 	}
 	// The deadline is the body's. HTTP/1 lifts it itself when it begins to watch for the caller's going away, HTTP/2 not.
@@ -162,6 +163,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) {
 	if s := r.URL.Query().Get("v"); s != "" {
 		var err error
 		if seen, err = strconv.ParseUint(s, 10, 64); err != nil {
+			h.counts.badVersion.Add(1)
 			text(w, http.StatusBadRequest, "v: must be the version of the snapshot that the caller has, an unsigned number\n")
 			return
 		}
@@ -187,7 +189,10 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	// Who does not take the answer loses the connection, and the blob is let go.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-	n, _ := w.Write(body)
+	n, err := w.Write(body)
+	if err != nil {
+		h.counts.notTaken.Add(1)
+	}
 	h.counts.answered(kind, n)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -367,6 +368,9 @@ func TestStuckPollersDelayNobody(t *testing.T) {
 		if n := open.Load(); n != 1 {
 			t.Errorf("%d connections are open after the time limit, want the good one", n)
 		}
+		if d := cmp.Diff(map[string]uint64{"node": 0, "version": 0, "body": 1, "write": stuck}, h.Stats().Errors); d != "" {
+			t.Error(d)
+		}
 		client.CloseIdleConnections()
 		for _, c := range conns {
 			_ = c.Close()
@@ -396,17 +400,18 @@ func TestPost(t *testing.T) {
 		text    string // of the answer, if it is no snapshot
 		reports string // node and process of the report that gets through
 		refused map[string]uint64
+		errors  map[string]uint64
 	}{
-		{"report", "n1", body, 200, "", "n1 5", nil},
-		{"no node", "", body, 200, "", "unknown 5", nil},
-		{"no report", "n1", nil, 200, "", "", nil},
-		{"longest node", strings.Repeat("n", 256), body, 200, "", strings.Repeat("n", 256) + " 5", nil},
-		{"node too long", strings.Repeat("n", 257), body, 400, "x-zerohop-node: must be printable and at most 256 bytes; set a node id", "", nil},
-		{"node with tab", "a\tb", body, 400, "x-zerohop-node: ", "", nil},
-		{"node that is no text", "a\xff", body, 400, "x-zerohop-node: ", "", nil},
-		{"report of a newer filter", "n1", newer, 200, "", "", map[string]uint64{"version": 1}},
-		{"no report at all", "n1", []byte("hello"), 200, "", "", map[string]uint64{"content": 1}},
-		{"too large", "n1", make([]byte, report.MaxReport+1), 413, "body: a report has at most 1048576 bytes", "", map[string]uint64{"body": 1}},
+		{"report", "n1", body, 200, "", "n1 5", nil, nil},
+		{"no node", "", body, 200, "", "unknown 5", nil, nil},
+		{"no report", "n1", nil, 200, "", "", nil, nil},
+		{"longest node", strings.Repeat("n", 256), body, 200, "", strings.Repeat("n", 256) + " 5", nil, nil},
+		{"node too long", strings.Repeat("n", 257), body, 400, "x-zerohop-node: must be printable and at most 256 bytes; set a node id", "", nil, map[string]uint64{"node": 1}},
+		{"node with tab", "a\tb", body, 400, "x-zerohop-node: ", "", nil, map[string]uint64{"node": 1}},
+		{"node that is no text", "a\xff", body, 400, "x-zerohop-node: ", "", nil, map[string]uint64{"node": 1}},
+		{"report of a newer filter", "n1", newer, 200, "", "", map[string]uint64{"version": 1}, nil},
+		{"no report at all", "n1", []byte("hello"), 200, "", "", map[string]uint64{"content": 1}, nil},
+		{"too large", "n1", make([]byte, report.MaxReport+1), 413, "body: a report has at most 1048576 bytes", "", nil, map[string]uint64{"body": 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -436,11 +441,12 @@ func TestPost(t *testing.T) {
 			if n := h.Fleet.Totals().Picks; (n == 1) != (tt.reports != "") {
 				t.Errorf("%d picks", n)
 			}
-			want := map[string]uint64{"body": 0, "version": 0, "content": 0, "capacity": 0}
-			for reason, n := range tt.refused {
-				want[reason] = n
-			}
-			if d := cmp.Diff(want, h.Stats().Refused); d != "" {
+			refused := map[string]uint64{"version": 0, "content": 0, "capacity": 0}
+			maps.Copy(refused, tt.refused)
+			errs := map[string]uint64{"node": 0, "version": 0, "body": 0, "write": 0}
+			maps.Copy(errs, tt.errors)
+			stats := h.Stats()
+			if d := cmp.Diff([]map[string]uint64{refused, errs}, []map[string]uint64{stats.Refused, stats.Errors}); d != "" {
 				t.Error(d)
 			}
 			if logged := strings.Contains(log.String(), "report is refused"); logged != (tt.refused != nil) {

@@ -16,6 +16,8 @@ type handlerCounts struct {
 	whole, delta, unchanged atomic.Uint64
 	wholeBytes, deltaBytes  atomic.Uint64
 	reports                 atomic.Uint64
+
+	badNode, badVersion, badBody, notTaken atomic.Uint64
 }
 
 func (c *handlerCounts) answered(kind string, bytes int) {
@@ -35,14 +37,21 @@ type HandlerStats struct {
 	WholeBytes, DeltaBytes  uint64            // bodies written
 	Reports                 uint64            // accepted
 	Refused                 map[string]uint64 // reports by why they were refused
+	Errors                  map[string]uint64 // polls by why they failed
 }
 
-// Stats returns the counts. Refused belongs to the caller.
+// Stats returns the counts. The maps belong to the caller.
 func (h *Handler) Stats() HandlerStats {
 	c := &h.counts
 	return HandlerStats{
 		Open: c.open.Load(), Whole: c.whole.Load(), Delta: c.delta.Load(), Unchanged: c.unchanged.Load(),
 		WholeBytes: c.wholeBytes.Load(), DeltaBytes: c.deltaBytes.Load(), Reports: c.reports.Load(), Refused: h.refused.all(),
+		Errors: map[string]uint64{
+			"node":    c.badNode.Load(),    // the node id cannot be taken
+			"version": c.badVersion.Load(), // v is no number
+			"body":    c.badBody.Load(),    // the report is too large or did not arrive
+			"write":   c.notTaken.Load(),   // the caller did not take the answer
+		},
 	}
 }
 
@@ -75,7 +84,7 @@ func (r *refusals) add(reason string, now time.Time) bool {
 func (r *refusals) all() map[string]uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := map[string]uint64{"body": 0, "version": 0, "content": 0, "capacity": 0}
+	out := map[string]uint64{"version": 0, "content": 0, "capacity": 0}
 	for reason, n := range r.counts {
 		out[reason] = n
 	}

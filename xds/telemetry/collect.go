@@ -43,6 +43,7 @@ var (
 	ready             = gauge("ready", "1 once the first complete snapshot is published.")
 	pollsOpen         = gauge("open_polls", "Long polls that wait for a version.")
 	polls             = counter("polls_total", "Answered long polls by answer.", "answer")
+	pollErrors        = counter("poll_errors_total", "Failed long polls by reason.", "reason")
 	pollBytes         = counter("poll_response_bytes_total", "Bytes of snapshots and deltas sent.", "answer")
 	reports           = counter("reports_total", "Accepted reports of filters.")
 	reportsRefused    = counter("reports_refused_total", "Refused reports of filters by reason.", "reason")
@@ -140,6 +141,9 @@ func (c *collector) polls(p page) {
 	p.set(pollBytes, float64(h.WholeBytes), "whole")
 	p.set(pollBytes, float64(h.DeltaBytes), "delta")
 	p.set(reports, float64(h.Reports))
+	for reason, n := range h.Errors {
+		p.set(pollErrors, float64(n), reason)
+	}
 	for reason, n := range h.Refused {
 		p.set(reportsRefused, float64(n), reason)
 	}
