@@ -175,10 +175,10 @@ func strangers(serves *config.Agent, a *bootstrap.Agent) []string {
 		}
 	}
 	byToken, byCert := serves.BearerTokenFile != "", serves.TLS.ClientCAFile != ""
-	if (byToken || byCert) && !(byToken && token) && !(byCert && cert) {
+	if known := byToken && token || byCert && cert; (byToken || byCert) && !known {
 		warnings = append(warnings, "the agent asks who Envoy is (agent.bearerTokenFile, agent.tls.clientCAFile); give --agent-token-file, or --agent-tls-cert and --agent-tls-key")
 	}
-	if token && !overTLS && !(a.HTTP.Addr().IsLoopback() && a.XDS.Addr().IsLoopback()) {
+	if remote := !a.HTTP.Addr().IsLoopback() || !a.XDS.Addr().IsLoopback(); token && remote && !overTLS {
 		warnings = append(warnings, "--agent-token-file: without --agent-tls-ca the token crosses the network in plain text")
 	}
 	return warnings
