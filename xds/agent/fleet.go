@@ -128,7 +128,7 @@ func (f *fleet) run(ctx context.Context) {
 			due = false
 		}
 		if news && !due {
-			gap.Reset(coalesce)
+			gap.Reset(max(coalesce, f.store.Pace()))
 			due = true
 		}
 	}

@@ -10,26 +10,26 @@ import (
 
 // The endpoints, as discovered and scraped.
 var (
-	endpointWaiting  = gauge("endpoint_waiting_requests", "Requests that wait in the engine, as scraped.", "endpoint", "address")
-	endpointRunning  = gauge("endpoint_running_requests", "Requests that run in the engine, as scraped.", "endpoint", "address")
-	endpointKV       = gauge("endpoint_kv_cache_usage_ratio", "Share of the engine's KV blocks in use, as scraped.", "endpoint", "address")
-	endpointAge      = gauge("endpoint_scrape_age_seconds", "Age of the scraped numbers.", "endpoint", "address")
-	endpointUp       = gauge("endpoint_up", "1 if the newest scrape succeeded.", "endpoint", "address")
-	endpointDraining = gauge("endpoint_draining", "1 if the endpoint gets no new requests because it has left discovery.", "endpoint", "address")
-	endpointScrapes  = counter("endpoint_scrapes_total", "Successful scrapes.", "endpoint", "address")
-	endpointFailures = counter("endpoint_scrape_failures_total", "Failed scrapes by reason.", "endpoint", "address", "reason")
-	endpointDuration = gauge("endpoint_scrape_duration_seconds", "Duration of the newest scrape.", "endpoint", "address")
-	endpointBytes    = gauge("endpoint_scrape_bytes", "Size of the newest scrape's page, as far as it was read.", "endpoint", "address")
+	endpointWaiting  = gauge("endpoint_waiting_requests", "Requests that wait in the engine, as scraped.", "endpoint_name", "address")
+	endpointRunning  = gauge("endpoint_running_requests", "Requests that run in the engine, as scraped.", "endpoint_name", "address")
+	endpointKV       = gauge("endpoint_kv_cache_usage_ratio", "Share of the engine's KV blocks in use, as scraped.", "endpoint_name", "address")
+	endpointAge      = gauge("endpoint_scrape_age_seconds", "Age of the scraped numbers.", "endpoint_name", "address")
+	endpointUp       = gauge("endpoint_up", "1 if the newest scrape succeeded.", "endpoint_name", "address")
+	endpointDraining = gauge("endpoint_draining", "1 if the endpoint gets no new requests because it has left discovery.", "endpoint_name", "address")
+	endpointScrapes  = counter("endpoint_scrapes_total", "Successful scrapes.", "endpoint_name", "address")
+	endpointFailures = counter("endpoint_scrape_failures_total", "Failed scrapes by reason.", "endpoint_name", "address", "reason")
+	endpointDuration = gauge("endpoint_scrape_duration_seconds", "Duration of the newest scrape.", "endpoint_name", "address")
+	endpointBytes    = gauge("endpoint_scrape_bytes", "Size of the newest scrape's page, as far as it was read.", "endpoint_name", "address")
 )
 
 // The endpoints, as the filters report.
 var (
-	reportedInFlight  = gauge("endpoint_in_flight_requests", "Requests in flight at the endpoint, as reported by the filters.", "endpoint", "address")
-	reportedTokens    = gauge("endpoint_in_flight_tokens", "Tokens in flight at the endpoint, as reported by the filters.", "endpoint", "address")
-	reportedCooling   = gauge("endpoint_cooling_down_workers", "Envoy workers that avoid the endpoint for a while because it failed.", "endpoint", "address")
-	reportedPicks     = counter("endpoint_picks_total", "Picks of the endpoint, as reported by the filters.", "endpoint", "address")
-	reportedFallbacks = counter("endpoint_fallbacks_total", "Picks of the endpoint for another reason than a score, as reported by the filters.", "endpoint", "address")
-	reportedFailures  = counter("endpoint_failures_total", "Failed attempts at the endpoint, as reported by the filters.", "endpoint", "address")
+	reportedInFlight  = gauge("endpoint_in_flight_requests", "Requests in flight at the endpoint, as reported by the filters.", "endpoint_name", "address")
+	reportedTokens    = gauge("endpoint_in_flight_tokens", "Tokens in flight at the endpoint, as reported by the filters.", "endpoint_name", "address")
+	reportedCooling   = gauge("endpoint_cooling_down_workers", "Envoy workers that avoid the endpoint for a while because it failed.", "endpoint_name", "address")
+	reportedPicks     = counter("endpoint_picks_total", "Picks of the endpoint, as reported by the filters.", "endpoint_name", "address")
+	reportedFallbacks = counter("endpoint_fallbacks_total", "Picks of the endpoint for another reason than a score, as reported by the filters.", "endpoint_name", "address")
+	reportedFailures  = counter("endpoint_failures_total", "Failed attempts at the endpoint, as reported by the filters.", "endpoint_name", "address")
 )
 
 // The snapshot and those who poll it.

@@ -208,7 +208,7 @@ func TestHandler(t *testing.T) {
 		t.Fatal(resp.Status, err)
 	}
 	for _, part := range []string{
-		`zerohop_agent_endpoint_picks_total{address="10.0.0.1:80",endpoint="default/a"} 6`, "go_goroutines ", "process_cpu_seconds_total ", "go_build_info{",
+		`zerohop_agent_endpoint_picks_total{address="10.0.0.1:80",endpoint_name="default/a"} 6`, "go_goroutines ", "process_cpu_seconds_total ", "go_build_info{",
 	} {
 		if !strings.Contains(string(body), part) {
 			t.Errorf("the page has no %q", part)
