@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -154,23 +155,34 @@ func TestAgentServesUntilToldToStop(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer logs.Close()
-		if code := run(ctx, []string{"agent", "--config-file", config, "--endpoints", endpoints, "--listen", "127.0.0.1:0"}, io.Discard, logs); code != 0 {
+		if code := run(ctx, []string{"agent", "--config-file", config, "--endpoints", endpoints, "--listen", "127.0.0.1:0", "--xds-listen", "127.0.0.1:0"}, io.Discard, logs); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 	})
-	address := logs.find(regexp.MustCompile(`address=(\S+)`))
+	address := logs.find(regexp.MustCompile(`msg="agent serves" address=(\S+)`))
 	if address == "" {
 		t.Error("the agent logs no address")
-	} else if resp, err := http.Get("http://" + address + "/readyz"); err != nil {
-		t.Error(err)
-	} else {
-		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
-			t.Errorf("status %d, %v", resp.StatusCode, err)
-		}
+	} else if status, err := ready("http://" + address + "/readyz"); err != nil || status != http.StatusOK {
+		t.Errorf("status %d, %v", status, err)
 	}
 	cancel()
 	running.Wait()
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// ready asks until the answer is another than 503, which an agent gives that has not read its endpoint file yet.
+func ready(url string) (status int, err error) {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		resp, err := http.Get(url)
+		if err != nil {
+			return 0, err
+		}
+		status = resp.StatusCode
+		if err := resp.Body.Close(); err != nil || status != http.StatusServiceUnavailable {
+			return status, err
+		}
+	}
+	return status, nil
 }
 
 // log lets a test wait for a line.
