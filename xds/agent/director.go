@@ -58,6 +58,9 @@ func (d *director) apply(ctx context.Context, document []byte) error {
 	if err != nil {
 		return err
 	}
+	if c.Zerohop.Agent.Disabled {
+		return ErrDisabled
+	}
 	if len(d.flags) == 0 && !HasSource(c) {
 		return ErrNoSource
 	}
@@ -192,6 +195,9 @@ func (d *director) follow(ctx context.Context, s discovery.Source) {
 	cancel()
 	running.Wait()
 }
+
+// ErrDisabled says that a configuration is for Envoys that have no agent.
+var ErrDisabled = errors.New("agent.enabled is false: this configuration is for Envoys without agent")
 
 // ErrNoSource says that nothing says where endpoints come from.
 var ErrNoSource = errors.New("no endpoints: pass --endpoints FILE, or name a source in the configuration (discovery of ZerohopConfig, or dataLayer.discovery)")

@@ -48,7 +48,7 @@ func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
 		return usageError{agent.ErrNoSource}
 	}
 	if c.Zerohop.Agent.Disabled {
-		return usageError{fmt.Errorf("%s: agent.enabled is false: this configuration is for Envoys without agent", a.ConfigFile)}
+		return usageError{fmt.Errorf("%s: %w", a.ConfigFile, agent.ErrDisabled)}
 	}
 	var handler slog.Handler = slog.NewTextHandler(stderr, nil)
 	if a.LogFormat == "json" {
