@@ -103,10 +103,11 @@ func assemble(o Options) (*parts, error) {
 	a := &parts{store: publish.NewStore(time.Now())}
 	a.reports = publish.NewFleet(a.store)
 	var server []grpc.ServerOption
+	listener := o.XDS
 	if o.Access != nil {
-		server = o.Access.GRPC()
+		server, listener = o.Access.GRPC(), o.Access.Listener(listener)
 	}
-	a.control = controlplane.New(controlplane.Options{Listener: o.XDS, Server: server, Log: o.Log})
+	a.control = controlplane.New(controlplane.Options{Listener: listener, Server: server, Log: o.Log})
 	a.health = &health{store: a.store, reports: a.reports, set: a.control.SetEndpoints, changed: make(chan struct{}, 1)}
 	newScraper := func(s config.Scrape) (scraper, error) {
 		so := scrapeOptions(s)
