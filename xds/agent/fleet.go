@@ -20,6 +20,9 @@ const (
 	drainCheck = 500 * time.Millisecond
 	// drainLeast is how long an endpoint drains at least: until then not every worker need have heard of it.
 	drainLeast = 2 * time.Second
+	// firstPatience is how long the first version waits for the first try of every endpoint. One without numbers takes from
+	// the filters what the agent before knew, such as block sizes, by which their indexes are laid out.
+	firstPatience = 2 * time.Second
 )
 
 // scraper is what the fleet needs of package scrape.
@@ -43,14 +46,15 @@ type member struct {
 	before   scrape.Sample // what was known when the present scraping began
 	tried    bool
 	drains   time.Time          // when discovery dropped it; zero while it is listed
-	stop     context.CancelFunc // ends its scraping
+	run      uint64             // number of its present scraping
+	stop     context.CancelFunc // ends it
 }
 
 // result is one try of one endpoint.
 type result struct {
-	key     key
-	scraper uint64 // the one that it came from
-	sample  scrape.Sample
+	key    key
+	run    uint64 // the scraping that it came from
+	sample scrape.Sample
 }
 
 // settings are what can change while the fleet runs.
@@ -77,12 +81,12 @@ type fleet struct {
 	published func() // called after each version
 	log       *slog.Logger
 
-	set       settings
-	scraperID uint64 // counts scrapers, so that late results of an earlier one can be told
-	members   map[key]*member
-	listed    bool
-	untried   int
-	scrapes   sync.WaitGroup
+	set     settings
+	runs    uint64 // counts what scrape began, so that late results of an earlier run can be told
+	members map[key]*member
+	listed  time.Time // when the first list came
+	untried int
+	scrapes sync.WaitGroup
 }
 
 func newFleet(set settings, store *publish.Store, reports *publish.Fleet, published func(), log *slog.Logger) *fleet {
@@ -122,7 +126,7 @@ func (f *fleet) run(ctx context.Context) {
 		case r := <-f.results:
 			news = f.learn(r)
 		case <-drains.C:
-			news = f.dropDrained()
+			news = f.dropDrained() || f.patienceEnds()
 		case <-gap.C:
 			f.publish()
 			due = false

@@ -41,7 +41,9 @@ func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
 			f.log.Info("endpoint drains", "endpoint", k.id, "address", k.address.String())
 		}
 	}
-	f.listed = true
+	if f.listed.IsZero() {
+		f.listed = now
+	}
 }
 
 // scrape starts the scraping of m unless it runs.
@@ -51,9 +53,11 @@ func (f *fleet) scrape(ctx context.Context, k key, m *member) {
 	}
 	ctx, m.stop = context.WithCancel(ctx)
 	m.before = m.sample
-	s, id, e := f.set.scraper, f.scraperID, m.endpoint
+	f.runs++
+	m.run = f.runs
+	s, run, e := f.set.scraper, m.run, m.endpoint
 	f.scrapes.Go(func() {
-		s.Run(ctx, e, func(sample scrape.Sample) { send(ctx, f.results, result{k, id, sample}) })
+		s.Run(ctx, e, func(sample scrape.Sample) { send(ctx, f.results, result{k, run, sample}) })
 	})
 }
 
@@ -71,7 +75,6 @@ func (f *fleet) change(ctx context.Context, s settings) {
 	if f.set = s; same {
 		return
 	}
-	f.scraperID++
 	for k, m := range f.members {
 		if m.halt(); m.drains.IsZero() {
 			f.scrape(ctx, k, m)
@@ -82,7 +85,7 @@ func (f *fleet) change(ctx context.Context, s settings) {
 // learn stores a result and reports whether it was of use.
 func (f *fleet) learn(r result) bool {
 	m := f.members[r.key]
-	if m == nil || m.stop == nil || r.scraper != f.scraperID {
+	if m == nil || m.stop == nil || r.run != m.run {
 		return false
 	}
 	m.merge(r.sample)
@@ -140,10 +143,24 @@ func (f *fleet) dropDrained() bool {
 	return dropped
 }
 
-// publish makes the present state the newest version, once there is a list.
+// mayPublish reports whether there may be a version: the first one waits for a list, and a while for numbers.
+func (f *fleet) mayPublish() bool {
+	if _, err := f.store.Newest(); err == nil {
+		return true
+	}
+	return !f.listed.IsZero() && (f.untried == 0 || time.Since(f.listed) >= firstPatience)
+}
+
+// patienceEnds reports whether the first version has waited long enough.
+func (f *fleet) patienceEnds() bool {
+	_, err := f.store.Newest()
+	return err != nil && f.mayPublish()
+}
+
+// publish makes the present state the newest version if there may be one.
 func (f *fleet) publish() {
 	f.count.Store(int64(len(f.members)))
-	if !f.listed {
+	if !f.mayPublish() {
 		return
 	}
 	eps := make([]publish.Endpoint, 0, len(f.members))
