@@ -12,8 +12,9 @@ const Type = "approx-prefix-cache-producer"
 
 // Spec describes the plugin type.
 var Spec = scorers.Spec{
-	Type:  Type,
-	Kinds: scorers.KindProducer,
+	Type:     Type,
+	Kinds:    scorers.KindProducer,
+	Produces: []scorers.DataKey{scorers.DataPrefixMatch},
 	Params: []scorers.Param{
 		{Name: "autoTune", Kind: plan.Bool, Default: true, Doc: "take block size and capacity from what the engines report"},
 		{Name: "blockSizeTokens", Default: 16.0, Doc: "tokens in a block if the engines' size is not used; at least 64 takes effect"},
@@ -21,7 +22,7 @@ var Spec = scorers.Spec{
 		{Name: "maxPrefixBlocksToMatch", Default: 2048.0, Doc: "longest prefix that is looked at, in blocks, if maxPrefixTokensToMatch is 0"},
 		{Name: "lruCapacityPerServer", Default: 31250.0, Doc: "blocks that are remembered for an endpoint whose capacity is not known"},
 	},
-	New: func(plan.Params) (any, error) { return producer{}, nil },
+	New: func(*scorers.Setup) (any, error) { return producer{}, nil },
 }
 
 type producer struct{}

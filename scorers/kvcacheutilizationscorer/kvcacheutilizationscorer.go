@@ -2,10 +2,7 @@
 // endpoint has free, the higher it scores.
 package kvcacheutilizationscorer
 
-import (
-	"github.com/zerohop/zerohop/scorers"
-	"github.com/zerohop/zerohop/shared/plan"
-)
+import "github.com/zerohop/zerohop/scorers"
 
 // Type is the plugin type.
 const Type = "kv-cache-utilization-scorer"
@@ -18,7 +15,7 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(plan.Params) (any, error) { return scorer{}, nil },
+	New:         func(*scorers.Setup) (any, error) { return scorer{}, nil },
 }
 
 type scorer struct{}

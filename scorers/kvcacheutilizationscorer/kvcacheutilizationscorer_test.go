@@ -30,7 +30,7 @@ func TestScore(t *testing.T) {
 			for i := range cand {
 				cand[i], fresh[i] = int32(i), i < n-tt.stale
 			}
-			plugin, err := Spec.New(nil)
+			plugin, err := scorers.Alone(&Spec, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,10 +2,7 @@
 // equal totals in uniformly random order.
 package maxscorepicker
 
-import (
-	"github.com/zerohop/zerohop/scorers"
-	"github.com/zerohop/zerohop/shared/plan"
-)
+import "github.com/zerohop/zerohop/scorers"
 
 // Type is the plugin type.
 const Type = "max-score-picker"
@@ -19,7 +16,7 @@ var Spec = scorers.Spec{
 	Params: []scorers.Param{
 		{Name: paramMax, Default: 1.0, Doc: "endpoints in the ordered answer; below 1 means 1"},
 	},
-	New: func(p plan.Params) (any, error) { return picker{limit: max(1, p.Int(paramMax, 1))}, nil },
+	New: func(u *scorers.Setup) (any, error) { return picker{limit: max(1, u.Params.Int(paramMax, 1))}, nil },
 }
 
 type picker struct{ limit int }

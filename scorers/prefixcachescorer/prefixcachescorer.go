@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/zerohop/zerohop/scorers"
-	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // Type is the plugin type.
@@ -35,8 +34,8 @@ type scorer struct {
 	scale  float64 // tokens
 }
 
-func newScorer(p plan.Params) (any, error) {
-	s := scorer{weight: p.Float(paramWeight, 0), scale: p.Float(paramScale, defaultScale)}
+func newScorer(u *scorers.Setup) (any, error) {
+	s := scorer{weight: u.Params.Float(paramWeight, 0), scale: u.Params.Float(paramScale, defaultScale)}
 	if !(s.weight >= 0 && s.weight <= 1) {
 		return nil, errors.New(paramWeight + ": want a number from 0 to 1")
 	}

@@ -34,7 +34,7 @@ func TestScore(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			plugin, err := Spec.New(params(tt.weight, tt.scale))
+			plugin, err := scorers.Alone(&Spec, params(tt.weight, tt.scale))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Spec.New(params(tt.weight, tt.scale))
+			_, err := scorers.Alone(&Spec, params(tt.weight, tt.scale))
 			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.HasPrefix(err.Error(), tt.wantErr+":") {
 				t.Errorf("error = %v, want one about %q", err, tt.wantErr)
 			}

@@ -2,10 +2,7 @@
 // candidates.
 package queuescorer
 
-import (
-	"github.com/zerohop/zerohop/scorers"
-	"github.com/zerohop/zerohop/shared/plan"
-)
+import "github.com/zerohop/zerohop/scorers"
 
 // Type is the plugin type.
 const Type = "queue-scorer"
@@ -20,7 +17,7 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(plan.Params) (any, error) { return scorer{}, nil },
+	New:         func(*scorers.Setup) (any, error) { return scorer{}, nil },
 }
 
 type scorer struct{}

@@ -32,7 +32,7 @@ func TestScore(t *testing.T) {
 			if tt.want != nil {
 				got = make([]float64, len(cand))
 			}
-			plugin, err := Spec.New(nil)
+			plugin, err := scorers.Alone(&Spec, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,29 +1,22 @@
-// Package registry lists the plugin types that exist. A new plugin is one folder under scorers and one line here.
+// Package registry lists the plugin types that exist. A new plugin is one folder under scorers and one line in a list here.
 package registry
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/zerohop/zerohop/scorers"
-	"github.com/zerohop/zerohop/scorers/approxprefixcacheproducer"
-	"github.com/zerohop/zerohop/scorers/kvcacheutilizationscorer"
-	"github.com/zerohop/zerohop/scorers/maxscorepicker"
-	"github.com/zerohop/zerohop/scorers/prefixcachescorer"
-	"github.com/zerohop/zerohop/scorers/queuescorer"
-	"github.com/zerohop/zerohop/scorers/singleprofilehandler"
 )
 
 // Specs returns every plugin type, sorted by Type. The slice belongs to the caller.
 func Specs() []scorers.Spec {
-	return []scorers.Spec{
-		approxprefixcacheproducer.Spec,
-		kvcacheutilizationscorer.Spec,
-		maxscorepicker.Spec,
-		prefixcachescorer.Spec,
-		queuescorer.Spec,
-		singleprofilehandler.Spec,
-	}
+	all := slices.Concat(base(), filters(), ratings(), stateful())
+	slices.SortFunc(all, func(a, b scorers.Spec) int { return strings.Compare(a.Type, b.Type) })
+	return all
 }
 
-// Lookup returns the plugin type called typ, and whether it exists.
+// Lookup returns the plugin type called typ, and whether it exists. It makes the whole list: a caller with many questions
+// keeps what Specs returns.
 func Lookup(typ string) (scorers.Spec, bool) {
 	for _, s := range Specs() {
 		if s.Type == typ {

@@ -29,7 +29,7 @@ func TestSpecsAreSorted(t *testing.T) {
 func TestInstancesPlayTheirKinds(t *testing.T) {
 	for _, s := range Specs() {
 		t.Run(s.Type, func(t *testing.T) {
-			plugin, err := s.New(s.Defaults())
+			plugin, err := scorers.Alone(&s, s.Defaults())
 			if err != nil {
 				t.Fatalf("the defaults are refused: %v", err)
 			}

@@ -116,7 +116,7 @@ func (p *Prompt) chain(i int) []uint64 {
 // rank runs the profile over cand and fills the ranked list of d. It reports false if nothing is left to rank.
 func (s *Scheduler) rank(cand []int32, d *Decision) bool {
 	c := &s.cycle
-	i := s.set.handler.Profile(c, len(s.set.list))
+	i := s.set.handler.Profile(c)
 	if i < 0 || i >= len(s.set.list) {
 		return false
 	}

@@ -29,6 +29,9 @@ type weighted struct {
 // compile instantiates the plugins of a plan. The error lists every problem with the path of the field.
 func compile(p *plan.Plan) (*profiles, error) {
 	c := compiler{instances: make(map[string]any, len(p.Plugins))}
+	for i := range p.Profiles {
+		c.builder.Profiles = append(c.builder.Profiles, p.Profiles[i].Name)
+	}
 	for i := range p.Plugins {
 		c.plugin("plugins["+strconv.Itoa(i)+"]", &p.Plugins[i])
 	}
@@ -47,6 +50,7 @@ func compile(p *plan.Plan) (*profiles, error) {
 
 // compiler collects instances by name, and problems.
 type compiler struct {
+	builder   scorers.Builder
 	instances map[string]any
 	problems  []error
 }
@@ -66,7 +70,7 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 		c.problem(path+".parameters", err.Error())
 		return
 	}
-	instance, err := spec.New(params)
+	instance, err := c.builder.Build(&spec, p.Name, params)
 	if err != nil {
 		c.problem(path+".parameters", err.Error())
 		return

@@ -41,7 +41,7 @@ func eachScorer(t *testing.T, f func(t *testing.T, s scorers.Scorer)) {
 		if spec.Kinds&scorers.KindScorer == 0 {
 			continue
 		}
-		plugin, err := spec.New(spec.Defaults())
+		plugin, err := scorers.Alone(&spec, spec.Defaults())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,7 @@
 // Package singleprofilehandler provides the plugin type single-profile-handler: the only profile runs, for every request.
 package singleprofilehandler
 
-import (
-	"github.com/zerohop/zerohop/scorers"
-	"github.com/zerohop/zerohop/shared/plan"
-)
+import "github.com/zerohop/zerohop/scorers"
 
 // Type is the plugin type.
 const Type = "single-profile-handler"
@@ -14,15 +11,15 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindProfileHandler,
 	LooseParams: true,
-	New:         func(plan.Params) (any, error) { return handler{}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return handler{only: len(u.Profiles) == 1}, nil },
 }
 
-type handler struct{}
+type handler struct{ only bool }
 
 // Profile implements scorers.ProfileHandler.
-func (handler) Profile(_ *scorers.Cycle, profiles int) int {
-	if profiles != 1 {
-		return -1
+func (h handler) Profile(*scorers.Cycle) int {
+	if !h.only {
+		return -1 // which of several is meant cannot be told
 	}
 	return 0
 }

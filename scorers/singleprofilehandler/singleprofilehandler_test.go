@@ -8,20 +8,22 @@ import (
 
 func TestProfile(t *testing.T) {
 	tests := []struct {
-		name           string
-		profiles, want int
+		name     string
+		profiles []string
+		want     int
 	}{
-		{"one", 1, 0},
-		{"none", 0, -1},
-		{"two cannot be told apart", 2, -1},
+		{"one", []string{"a"}, 0},
+		{"none", nil, -1},
+		{"two cannot be told apart", []string{"a", "b"}, -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			plugin, err := Spec.New(nil)
+			b := scorers.Builder{Profiles: tt.profiles}
+			plugin, err := b.Build(&Spec, Type, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := plugin.(scorers.ProfileHandler).Profile(nil, tt.profiles); got != tt.want {
+			if got := plugin.(scorers.ProfileHandler).Profile(nil); got != tt.want {
 				t.Errorf("profile = %d, want %d", got, tt.want)
 			}
 		})

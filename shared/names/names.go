@@ -26,6 +26,16 @@ const (
 	HeaderDropReason = "x-llm-d-request-dropped-reason"
 )
 
+// Request headers of the EPP that plugins read. Each has an older name, which counts where the header is absent.
+const (
+	// HeaderObjective names the objective of a request, which has a priority.
+	HeaderObjective, HeaderObjectiveOld = "x-llm-d-inference-objective", "x-gateway-inference-objective"
+	// HeaderTTFT is the objective for the time to the first token, in milliseconds.
+	HeaderTTFT, HeaderTTFTOld = "x-llm-d-slo-ttft-ms", "x-slo-ttft-ms"
+	// HeaderTPOT is the objective for the time per output token, in milliseconds.
+	HeaderTPOT, HeaderTPOTOld = "x-llm-d-slo-tpot-ms", "x-slo-tpot-ms"
+)
+
 // Headers of a poll of the agent.
 const (
 	// HeaderNode carries Envoy's node id.

@@ -21,9 +21,11 @@ func Append(dst []byte, p *Plan) []byte {
 	dst = appendString(append(dst, `,"agent":{"cluster":`...), p.Agent.Cluster)
 	dst = appendInt(dst, `,"pollTimeoutMs":`, p.Agent.PollTimeoutMs)
 	dst = appendInt(dst, `,"staleMs":`, p.Agent.StaleMs)
+	dst = appendInt(dst, `,"scrapeMs":`, p.Agent.ScrapeMs)
 
 	dst = appendInt(dst, `},"bounds":{"endpoints":`, p.Bounds.Endpoints)
 	dst = appendInt(dst, `,"indexBlocks":`, p.Bounds.IndexBlocks)
+	dst = appendInt(dst, `,"sessions":`, p.Bounds.Sessions)
 
 	dst = strconv.AppendBool(append(dst, `},"prefix":{"autoTune":`...), p.Prefix.AutoTune)
 	dst = appendInt(dst, `,"blockSizeTokens":`, p.Prefix.BlockSizeTokens)
@@ -35,6 +37,11 @@ func Append(dst []byte, p *Plan) []byte {
 	dst = appendList(append(dst, `,"profiles":`...), p.Profiles, appendProfile)
 	dst = appendString(append(dst, `,"profileHandler":`...), p.ProfileHandler)
 	dst = appendList(append(dst, `,"endpoints":`...), p.Endpoints, appendEndpoint)
+
+	dst = appendList(append(dst, `,"objectives":`...), p.Objectives, appendObjective)
+	dst = appendList(append(dst, `,"explain":{"networks":`...), p.Explain.Networks, appendString)
+	dst = strconv.AppendBool(append(dst, `},"log":{"chain":`...), p.Log.Chain)
+	dst = appendList(append(dst, `},"inactive":`...), p.Inactive, appendInactive)
 	return append(dst, '}')
 }
 
@@ -76,6 +83,25 @@ func appendScorer(dst []byte, s Scorer) []byte {
 func appendEndpoint(dst []byte, e Endpoint) []byte {
 	dst = appendString(append(dst, `{"name":`...), e.Name)
 	dst = appendString(append(dst, `,"address":`...), e.Address)
+	dst = appendList(append(dst, `,"labels":`...), e.Labels, appendLabel)
+	return append(dst, '}')
+}
+
+func appendLabel(dst []byte, l Label) []byte {
+	dst = appendString(append(dst, `{"key":`...), l.Key)
+	dst = appendString(append(dst, `,"value":`...), l.Value)
+	return append(dst, '}')
+}
+
+func appendObjective(dst []byte, o Objective) []byte {
+	dst = appendString(append(dst, `{"name":`...), o.Name)
+	dst = appendInt(dst, `,"priority":`, o.Priority)
+	return append(dst, '}')
+}
+
+func appendInactive(dst []byte, i Inactive) []byte {
+	dst = appendString(append(dst, `{"name":`...), i.Name)
+	dst = appendString(append(dst, `,"type":`...), i.Type)
 	return append(dst, '}')
 }
 

@@ -31,6 +31,7 @@ func (p *Plan) problems() []fieldError {
 	c.checkProfiles(p.Profiles)
 	c.reference("profileHandler", p.ProfileHandler)
 	c.checkEndpoints(p.Endpoints)
+	c.checkObjectives(p.Objectives)
 	return c.found
 }
 
@@ -137,8 +138,10 @@ func (c *checker) checkProfiles(profiles []Profile) {
 }
 
 func (c *checker) checkEndpoints(endpoints []Endpoint) {
-	seen := make(map[Endpoint]int, len(endpoints))
-	for i, e := range endpoints {
+	type identity struct{ name, address string }
+	seen := make(map[identity]int, len(endpoints))
+	for i := range endpoints {
+		e := &endpoints[i]
 		at := element("endpoints", i)
 		if !snapshot.ValidName([]byte(e.Name)) {
 			c.add(at+".name", "must have no control characters and at most "+strconv.Itoa(snapshot.MaxName)+" bytes")
@@ -146,11 +149,35 @@ func (c *checker) checkEndpoints(endpoints []Endpoint) {
 		if !snapshot.ValidAddress([]byte(e.Address)) {
 			c.add(at+".address", strconv.Quote(e.Address)+" must be ip:port in canonical form, IPv6 in brackets")
 		}
-		if first, ok := seen[e]; ok {
+		id := identity{e.Name, e.Address}
+		if first, ok := seen[id]; ok {
 			c.add(at, "repeats "+element("endpoints", first))
 		} else {
-			seen[e] = i
+			seen[id] = i
 		}
+		c.checkLabels(at+".labels", e.Labels)
+	}
+}
+
+func (c *checker) checkLabels(list string, labels []Label) {
+	for i, l := range labels {
+		at := element(list, i) + ".key"
+		if l.Key == "" {
+			c.add(at, "must not be empty")
+		}
+		for j := range i {
+			if labels[j].Key == l.Key {
+				c.add(at, strconv.Quote(l.Key)+" is the key of "+element(list, j)+" too")
+				break
+			}
+		}
+	}
+}
+
+func (c *checker) checkObjectives(objectives []Objective) {
+	names := make(map[string]int, len(objectives))
+	for i := range objectives {
+		c.unique(names, "objectives", i, objectives[i].Name)
 	}
 }
 

@@ -76,8 +76,11 @@ func fromGeneric(v any) *Plan {
 			Cluster:       agent.get("cluster").string(),
 			PollTimeoutMs: agent.get("pollTimeoutMs").int(),
 			StaleMs:       agent.get("staleMs").int(),
+			ScrapeMs:      agent.get("scrapeMs").int(),
 		},
-		Bounds: Bounds{Endpoints: bounds.get("endpoints").int(), IndexBlocks: bounds.get("indexBlocks").int()},
+		Bounds: Bounds{
+			Endpoints: bounds.get("endpoints").int(), IndexBlocks: bounds.get("indexBlocks").int(), Sessions: bounds.get("sessions").int(),
+		},
 		Prefix: Prefix{
 			AutoTune:             prefix.get("autoTune").bool(),
 			BlockSizeTokens:      prefix.get("blockSizeTokens").int(),
@@ -100,8 +103,17 @@ func fromGeneric(v any) *Plan {
 		}),
 		ProfileHandler: o.get("profileHandler").string(),
 		Endpoints: list(o.get("endpoints"), func(o generic) Endpoint {
-			return Endpoint{Name: o.get("name").string(), Address: o.get("address").string()}
+			return Endpoint{
+				Name: o.get("name").string(), Address: o.get("address").string(),
+				Labels: list(o.get("labels"), func(o generic) Label { return Label{o.get("key").string(), o.get("value").string()} }),
+			}
 		}),
+		Objectives: list(o.get("objectives"), func(o generic) Objective {
+			return Objective{o.get("name").string(), o.get("priority").int()}
+		}),
+		Explain:  Explain{Networks: list(o.get("explain").get("networks"), generic.string)},
+		Log:      Log{Chain: o.get("log").get("chain").bool()},
+		Inactive: list(o.get("inactive"), func(o generic) Inactive { return Inactive{o.get("name").string(), o.get("type").string()} }),
 	}
 }
 

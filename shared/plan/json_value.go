@@ -89,14 +89,21 @@ func (r *reader) float(v *float64) {
 }
 
 // integer reads an integer from 0 to MaxInt32 into v, the same on every architecture.
-func (r *reader) integer(v *int) {
+func (r *reader) integer(v *int) { r.within(v, 0) }
+
+// signed reads an integer from MinInt32 to MaxInt32 into v.
+func (r *reader) signed(v *int) { r.within(v, math.MinInt32) }
+
+// within reads an integer from least to MaxInt32 into v.
+func (r *reader) within(v *int, least int) {
 	f, before := 0.0, len(r.problems)
 	r.float(&f)
 	if r.err != nil || len(r.problems) > before {
 		return
 	}
-	if f < 0 || f > math.MaxInt32 || f != math.Trunc(f) {
-		r.problem("must be an integer from 0 to " + strconv.Itoa(math.MaxInt32) + ", not " + strconv.FormatFloat(f, 'g', -1, 64))
+	if f < float64(least) || f > math.MaxInt32 || f != math.Trunc(f) {
+		r.problem("must be an integer from " + strconv.Itoa(least) + " to " + strconv.Itoa(math.MaxInt32) + ", not " +
+			strconv.FormatFloat(f, 'g', -1, 64))
 		return
 	}
 	*v = int(f)

@@ -101,6 +101,14 @@ func (r *reader) plan(p *Plan) {
 			r.string(&p.ProfileHandler)
 		case "endpoints":
 			p.Endpoints = array(r, (*reader).endpoint)
+		case "objectives":
+			p.Objectives = array(r, (*reader).objective)
+		case "explain":
+			r.explain(&p.Explain)
+		case "log":
+			r.log(&p.Log)
+		case "inactive":
+			p.Inactive = array(r, (*reader).inactive)
 		default:
 			return false
 		}
@@ -117,6 +125,8 @@ func (r *reader) agent(a *Agent) {
 			r.integer(&a.PollTimeoutMs)
 		case "staleMs":
 			r.integer(&a.StaleMs)
+		case "scrapeMs":
+			r.integer(&a.ScrapeMs)
 		default:
 			return false
 		}
@@ -131,6 +141,8 @@ func (r *reader) bounds(b *Bounds) {
 			r.integer(&b.Endpoints)
 		case "indexBlocks":
 			r.integer(&b.IndexBlocks)
+		case "sessions":
+			r.integer(&b.Sessions)
 		default:
 			return false
 		}
@@ -239,6 +251,8 @@ func (r *reader) endpoint(e *Endpoint) {
 			r.string(&e.Name)
 		case "address":
 			r.string(&e.Address)
+		case "labels":
+			e.Labels = array(r, (*reader).label)
 		default:
 			return false
 		}

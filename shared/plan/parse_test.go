@@ -24,8 +24,8 @@ func sample() *Plan {
 		Destination: DestinationList,
 		FailureMode: FailClose,
 		Parity:      ParityEPP,
-		Agent:       Agent{Cluster: "zerohop_agent", PollTimeoutMs: 10_000, StaleMs: 2_000},
-		Bounds:      Bounds{Endpoints: 1024, IndexBlocks: 1 << 20},
+		Agent:       Agent{Cluster: "zerohop_agent", PollTimeoutMs: 10_000, StaleMs: 2_000, ScrapeMs: 250},
+		Bounds:      Bounds{Endpoints: 1024, IndexBlocks: 1 << 20, Sessions: 1000},
 		Prefix: Prefix{
 			AutoTune: true, BlockSizeTokens: 16, MaxPrefixBlocks: 2048, MaxPrefixTokens: 131_072, LRUCapacityPerServer: 31_250,
 		},
@@ -48,16 +48,28 @@ func sample() *Plan {
 		}},
 		ProfileHandler: "single-profile-handler",
 		Endpoints: []Endpoint{
-			{Name: "default/vllm-0", Address: "10.0.0.1:8000"},
-			{Name: "default/vllm-1", Address: "[2001:db8::1]:8000"},
+			{Name: "default/vllm-0", Address: "10.0.0.1:8000", Labels: []Label{{"llm-d.ai/role", "decode"}, {"zone", ""}}},
+			{Name: "default/vllm-1", Address: "[2001:db8::1]:8000", Labels: []Label{{"zone", "a \"b\""}}},
 		},
+		Objectives: []Objective{{"batch", -1}, {"chat", 7}},
+		Explain:    Explain{Networks: []string{"10.0.0.0/8", "::1/128"}},
+		Log:        Log{Chain: true},
+		Inactive:   []Inactive{{"kv", "precise-prefix-cache-producer"}},
 	}
 }
 
 // firstSample returns the plan of the first golden file, which was written before some fields existed.
 func firstSample() *Plan {
-	p := sample()
+	p := revisionSample()
 	p.Revision, p.Destination, p.Parity = "", DestinationHeader, ""
+	return p
+}
+
+// revisionSample returns the plan of the second golden file.
+func revisionSample() *Plan {
+	p := sample()
+	p.Agent.ScrapeMs, p.Bounds.Sessions, p.Endpoints[0].Labels, p.Endpoints[1].Labels = 0, 0, nil, nil
+	p.Objectives, p.Explain, p.Log, p.Inactive = nil, Explain{}, Log{}, nil
 	return p
 }
 
@@ -70,7 +82,8 @@ func TestGolden(t *testing.T) {
 		last bool
 	}{
 		{"v1.json", firstSample(), false},
-		{"v1_revision.json", sample(), true},
+		{"v1_revision.json", revisionSample(), false},
+		{"v1_policies.json", sample(), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -234,10 +247,21 @@ func TestParseProblems(t *testing.T) {
 		{"negative", `"staleMs":2000`, `"staleMs":-1`, []string{`agent.staleMs: must be an integer from 0 to 2147483647, not -1`}},
 		{"too large", `"staleMs":2000`, `"staleMs":2147483648`, []string{`agent.staleMs: must be an integer from 0 to 2147483647, not 2.147483648e+09`}},
 		{"no float64", `"staleMs":2000`, `"staleMs":1e999`, []string{`agent.staleMs: number 1e999 is out of range`}},
+		{"priority with a fraction", `"priority":-1`, `"priority":-1.5`, []string{
+			`objectives[0].priority: must be an integer from -2147483648 to 2147483647, not -1.5`,
+		}},
+		{"objective twice", `"name":"chat"`, `"name":"batch"`, []string{`objectives[1].name: "batch" is the name of objectives[0] too`}},
+		{"label twice", `"key":"zone","value":""`, `"key":"llm-d.ai/role","value":""`, []string{
+			`endpoints[0].labels[1].key: "llm-d.ai/role" is the key of endpoints[0].labels[0] too`,
+		}},
+		{"label without key", `"key":"zone","value":""`, `"key":"","value":""`, []string{`endpoints[0].labels[1].key: must not be empty`}},
+		{"networks of another type", `"networks":["10.0.0.0/8","::1/128"]`, `"networks":"::1/128"`, []string{
+			`explain.networks: must be an array, not a string`,
+		}},
 		{"index larger than the module's memory", `"indexBlocks":1048576`, `"indexBlocks":3000000`, []string{
 			`bounds.indexBlocks: must be at most 2796202 with 1024 endpoints, not 3000000: the prefix index of a worker would take more than 512 MiB`,
 		}},
-		{"section of another type", `"bounds":{"endpoints":1024,"indexBlocks":1048576}`, `"bounds":[]`, []string{
+		{"section of another type", `"bounds":{"endpoints":1024,"indexBlocks":1048576,"sessions":1000}`, `"bounds":[]`, []string{
 			`bounds: must be an object, not an array`, `bounds.endpoints: must be at least 1, not 0`,
 		}},
 		{"list of another type", `"filters":["queue-scorer"]`, `"filters":"queue-scorer"`, []string{`profiles[0].filters: must be an array, not a string`}},
@@ -262,7 +286,7 @@ func TestParseProblems(t *testing.T) {
 		{"profile handler", `"profileHandler":"single-profile-handler"`, `"profileHandler":"x\ny"`, []string{`profileHandler: no plugin named "x\ny"`}},
 		{"endpoint address", `10.0.0.1:8000`, `localhost:8000`, []string{`endpoints[0].address: "localhost:8000" must be ip:port in canonical form, IPv6 in brackets`}},
 		{"endpoint name", `default/vllm-1`, `a\u0007`, []string{`endpoints[1].name: must have no control characters and at most 65535 bytes`}},
-		{"endpoint twice", `{"name":"default/vllm-1","address":"[2001:db8::1]:8000"}`, `{"name":"default/vllm-0","address":"10.0.0.1:8000"}`, []string{
+		{"endpoint twice", `{"name":"default/vllm-1","address":"[2001:db8::1]:8000"`, `{"name":"default/vllm-0","address":"10.0.0.1:8000"`, []string{
 			`endpoints[1]: repeats endpoints[0]`,
 		}},
 	}

@@ -47,6 +47,11 @@ type Plan struct {
 	Profiles       []Profile  `json:"profiles"`
 	ProfileHandler string     `json:"profileHandler"` // name of a plugin
 	Endpoints      []Endpoint `json:"endpoints"`      // used until the first snapshot arrives
+
+	Objectives []Objective `json:"objectives"`
+	Explain    Explain     `json:"explain"`
+	Log        Log         `json:"log"`
+	Inactive   []Inactive  `json:"inactive"` // for people who read the plan
 }
 
 // Agent says where snapshots come from. An empty Cluster means that there is no agent.
@@ -54,12 +59,25 @@ type Agent struct {
 	Cluster       string `json:"cluster"`       // Envoy cluster name
 	PollTimeoutMs int    `json:"pollTimeoutMs"` // how long one long poll may stay open
 	StaleMs       int    `json:"staleMs"`       // endpoint metrics older than this are not believed
+	ScrapeMs      int    `json:"scrapeMs"`      // time between two scrapes of an endpoint; 0 if unknown
 }
 
 // Bounds caps the filter's state per worker.
 type Bounds struct {
 	Endpoints   int `json:"endpoints"`   // most endpoints that are considered
 	IndexBlocks int `json:"indexBlocks"` // most (endpoint, block) records in the prefix index
+	Sessions    int `json:"sessions"`    // most sessions that a plugin instance remembers; 0 means DefaultSessions
+}
+
+// DefaultSessions is what Bounds.Sessions of 0 means.
+const DefaultSessions = 65536
+
+// MaxSessions returns the most sessions that a plugin instance remembers.
+func (b *Bounds) MaxSessions() int {
+	if b.Sessions == 0 {
+		return DefaultSessions
+	}
+	return b.Sessions
 }
 
 // Prefix configures block hashing and the approximate prefix index.
@@ -96,58 +114,34 @@ type Scorer struct {
 type Endpoint struct {
 	Name    string `json:"name"`    // namespace/name
 	Address string `json:"address"` // ip:port, IPv6 in brackets, no zone
+
+	Labels []Label `json:"labels"` // those that plugins read; one that is not here is absent
 }
 
-// Params are a plugin's parameters, in the order in which they stand in the plan. In JSON they are an object.
-type Params []Param
-
-// Param is one parameter.
-type Param struct {
-	Name string
-	Kind ParamKind
-	Num  float64 // Kind Number; Bool as 0 or 1
-	Str  string  // Kind String
+// Label is one label of an endpoint.
+type Label struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
-// ParamKind is the JSON type of a parameter.
-type ParamKind uint8
-
-// The kinds of parameter that plugins may declare.
-const (
-	Number ParamKind = iota
-	Bool
-	String
-)
-
-// Float returns the number called name, or def if there is none.
-func (p Params) Float(name string, def float64) float64 {
-	for i := range p {
-		if p[i].Name == name && p[i].Kind == Number {
-			return p[i].Num
-		}
-	}
-	return def
+// Objective gives requests that name it in a header a priority.
+type Objective struct {
+	Name     string `json:"name"`
+	Priority int    `json:"priority"` // from MinInt32 to MaxInt32; below 0 the request may be refused under load
 }
 
-// Int returns the number called name truncated to an int, or def if there is none.
-func (p Params) Int(name string, def int) int { return int(p.Float(name, float64(def))) }
-
-// Bool returns the boolean called name, or def if there is none.
-func (p Params) Bool(name string, def bool) bool {
-	for i := range p {
-		if p[i].Name == name && p[i].Kind == Bool {
-			return p[i].Num != 0
-		}
-	}
-	return def
+// Explain says who may have picks explained.
+type Explain struct {
+	Networks []string `json:"networks"` // CIDR prefixes of the clients; nobody may if there are none
 }
 
-// String returns the string called name, or def if there is none.
-func (p Params) String(name, def string) string {
-	for i := range p {
-		if p[i].Name == name && p[i].Kind == String {
-			return p[i].Str
-		}
-	}
-	return def
+// Log says what the access log gets beside the pick.
+type Log struct {
+	Chain bool `json:"chain"` // a sample of the prompt's chain hashes
+}
+
+// Inactive is a plugin instance that was configured and does nothing in this version.
+type Inactive struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
 }

@@ -44,8 +44,8 @@ var testTypes = withNew([]scorers.Spec{
 // withNew gives each type a constructor that refuses a negative threshold.
 func withNew(specs []scorers.Spec) []scorers.Spec {
 	for i := range specs {
-		specs[i].New = func(p plan.Params) (any, error) {
-			if p.Float("threshold", 0) < 0 {
+		specs[i].New = func(u *scorers.Setup) (any, error) {
+			if u.Params.Float("threshold", 0) < 0 {
 				return nil, errors.New("threshold: want 0 or more")
 			}
 			return nil, nil

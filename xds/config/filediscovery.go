@@ -20,7 +20,8 @@ var fileDiscoverySpec = scorers.Spec{
 		{Name: "path", Kind: plan.String, Default: "", Doc: "the endpoint file"},
 		{Name: "watchFile", Kind: plan.Bool, Default: false, Doc: "whether the file is read again when it changes"},
 	},
-	New: func(p plan.Params) (any, error) {
+	New: func(u *scorers.Setup) (any, error) {
+		p := u.Params
 		if p.String("path", "") == "" {
 			return nil, errors.New("path is missing; write the name of the endpoint file")
 		}

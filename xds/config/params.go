@@ -15,7 +15,7 @@ func (l *loader) checkedParams(n strictyaml.Node, spec *scorers.Spec) plan.Param
 	before := l.problems.Len()
 	p := l.params(n, spec)
 	if l.problems.Len() == before {
-		if _, err := spec.New(p); err != nil {
+		if _, err := scorers.Alone(spec, p); err != nil {
 			n.Problemf("%v", err)
 		}
 	}
@@ -27,7 +27,7 @@ func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) plan.Params {
 	out := spec.Defaults()
 	for i := range out {
 		if !n.Field(out[i].Name).Exists() && !supplied(n, spec, out[i].Name) {
-			l.defaultParam(n.Path(), spec, i, out[i])
+			l.defaultParam(n.Path(), spec, out[i])
 		}
 	}
 	if !n.Exists() {
@@ -37,7 +37,7 @@ func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) plan.Params {
 		v := n.Field(k)
 		if i := declared(spec, k); i >= 0 {
 			if v.Exists() {
-				out[i] = readParam(v, spec.Params[i])
+				out = set(out, readParam(v, spec.Params[i]))
 			}
 			continue
 		}
@@ -100,9 +100,24 @@ func suggestParam(word string, spec *scorers.Spec) string {
 	return fmt.Sprintf("plugin type %q has %s", spec.Type, strings.Join(names, ", "))
 }
 
-// defaultParam notes that parameter i of a type was left open.
-func (l *loader) defaultParam(path string, spec *scorers.Spec, i int, p plan.Param) {
-	l.defaulted(path+"."+p.Name, paramText(p), "default of "+spec.Type+": "+spec.Params[i].Doc)
+// set puts p in the place of the parameter of its name, or at the end.
+func set(params plan.Params, p plan.Param) plan.Params {
+	for i := range params {
+		if params[i].Name == p.Name {
+			params[i] = p
+			return params
+		}
+	}
+	return append(params, p)
+}
+
+// defaultParam notes that a parameter of a type was left open.
+func (l *loader) defaultParam(path string, spec *scorers.Spec, p plan.Param) {
+	doc := ""
+	if i := declared(spec, p.Name); i >= 0 {
+		doc = spec.Params[i].Doc
+	}
+	l.defaulted(path+"."+p.Name, paramText(p), "default of "+spec.Type+": "+doc)
 }
 
 // paramText writes a parameter's value as YAML.

@@ -98,7 +98,7 @@ func (l *loader) add(typ, why string) string {
 	l.defaulted(path, typ, why)
 	in := instance{name: typ, spec: spec, params: spec.Defaults()}
 	for i := range in.params {
-		l.defaultParam(path+".parameters", spec, i, in.params[i])
+		l.defaultParam(path+".parameters", spec, in.params[i])
 	}
 	l.instances = append(l.instances, in)
 	return typ

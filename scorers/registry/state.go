@@ -1,0 +1,8 @@
+package registry
+
+import "github.com/zerohop/zerohop/scorers"
+
+// stateful returns the types with state of their own.
+func stateful() []scorers.Spec {
+	return []scorers.Spec{}
+}
