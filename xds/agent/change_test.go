@@ -353,6 +353,23 @@ func TestEditOfDiscovery(t *testing.T) {
 	})
 }
 
+// TestLateEnvoyBeginsWithTheEndpointsOfThen checks that an Envoy that starts long after the last edit is not sent the
+// endpoints of the edit, which may be gone.
+func TestLateEnvoyBeginsWithTheEndpointsOfThen(t *testing.T) {
+	startLive(t, func(l *live) {
+		l.set("a@10.0.0.1")
+		first := l.status()
+		l.set("b@10.0.0.2")
+		r := l.connect("late")
+		if text := string(r.GetResources()[0].GetValue()); !strings.Contains(text, "10.0.0.2:80") || strings.Contains(text, "10.0.0.1:80") {
+			t.Errorf("the plan has not the endpoints of now: %q", text)
+		}
+		if r.GetVersionInfo() != first.Revision {
+			t.Errorf("version %s, revision %s", r.GetVersionInfo(), first.Revision)
+		}
+	})
+}
+
 func TestReportedRevisionIsInTheStatus(t *testing.T) {
 	startLive(t, func(l *live) {
 		l.set("a@10.0.0.1")

@@ -109,8 +109,8 @@ func (l *live) settled(slots int) usage {
 	return l.usage(func() int { return l.net.Open() })
 }
 
-// connect subscribes to the plan as an Envoy does, and hangs up.
-func (l *live) connect(node string) {
+// connect subscribes to the plan as an Envoy does, hangs up, and returns what came.
+func (l *live) connect(node string) *xds.DiscoveryResponse {
 	conn, err := grpc.NewClient("passthrough:///"+xdsAddress, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return l.net.DialContext(ctx, "tcp", addr) }))
 	if err != nil {
@@ -132,7 +132,9 @@ func (l *live) connect(node string) {
 	}); err != nil {
 		l.t.Fatal(err)
 	}
-	if _, err := stream.Recv(); err != nil {
+	r, err := stream.Recv()
+	if err != nil {
 		l.t.Fatal(err)
 	}
+	return r
 }

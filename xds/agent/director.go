@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/controlplane"
 	"github.com/zerohop/zerohop/xds/discovery"
@@ -92,7 +93,7 @@ func (d *director) plan() {
 	if d.list == nil {
 		return
 	}
-	p := d.config.Plan(config.Settings{AgentCluster: d.config.Zerohop.Envoy.AgentCluster, Endpoints: d.list})
+	p := d.compile()
 	if p.Revision == d.revision {
 		return
 	}
@@ -101,8 +102,12 @@ func (d *director) plan() {
 	d.log.Info("plan sent to Envoy", "revision", p.Revision, "destination_mode", p.Destination)
 }
 
+func (d *director) compile() *plan.Plan {
+	return d.config.Plan(config.Settings{AgentCluster: d.config.Zerohop.Envoy.AgentCluster, Endpoints: d.list})
+}
+
 // endpoints handles an update of the merged sources. The plan is sent for the first list only: it serves until the first
-// snapshot, which every later list is part of.
+// snapshot, which every later list is part of. An Envoy that connects later begins with the list of then.
 func (d *director) endpoints(ctx context.Context, u discovery.Update) {
 	if u.Err != nil {
 		return // discovery has logged it
@@ -121,6 +126,10 @@ func (d *director) endpoints(ctx context.Context, u discovery.Update) {
 	}
 	if first {
 		d.plan()
+	} else {
+		p := d.compile()
+		p.Revision = d.revision
+		d.control.RefreshPlan(p)
 	}
 	d.mu.Unlock()
 	send(ctx, d.fleet.lists, u.Endpoints)

@@ -55,6 +55,10 @@ func New(o Options) *Server {
 // its connection lasts. The plan must not change afterwards.
 func (s *Server) SetPlan(p *plan.Plan) { s.state.setPlan(p) }
 
+// RefreshPlan replaces the plan by one of the same revision, of which only the endpoints differ. It is for Envoys that connect
+// from now on, which begin with them: one that has the plan has newer ones by its snapshots, and is sent nothing.
+func (s *Server) RefreshPlan(p *plan.Plan) { s.state.refreshPlan(p) }
+
 // SetEndpoints makes endpoints the members of the cluster for destination mode list. Endpoints without a valid ip:port are
 // left out.
 func (s *Server) SetEndpoints(endpoints []Endpoint) { s.state.setEndpoints(endpoints) }

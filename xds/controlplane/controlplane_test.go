@@ -97,6 +97,53 @@ func TestReconnect(t *testing.T) {
 	b.until(t, "one node", func(n []NodeStatus) bool { return len(n) == 1 && n[0].Connected && n[0].Plan.Acked == ones })
 }
 
+// TestRefresh checks that a plan with other endpoints goes to Envoys that connect later, and only to them.
+func TestRefresh(t *testing.T) {
+	b := serve(t)
+	with := func(address string) *plan.Plan {
+		p := testPlan('1')
+		p.Endpoints = []plan.Endpoint{{Name: "n/a", Address: address}}
+		return p
+	}
+	begin := func(id, address string) *client {
+		c := b.connect(t, envoyNode(id, "g", "/m.wasm"))
+		c.subscribe(typePlan, bootstrap.FilterName)
+		r := c.receive(typePlan, ones)
+		if !strings.Contains(string(r.GetResources()[0].GetValue()), address) {
+			t.Errorf("the plan of %s has no endpoint %s", id, address)
+		}
+		c.ack(r)
+		return c
+	}
+	b.RefreshPlan(with("10.0.0.9:80")) // of no plan
+	b.SetPlan(with("10.0.0.1:80"))
+	c := begin("a", "10.0.0.1:80")
+	b.RefreshPlan(with("10.0.0.2:80"))
+	other := with("10.0.0.9:80")
+	other.Revision = twos
+	b.RefreshPlan(other)
+	begin("b", "10.0.0.2:80")
+	b.SetPlan(testPlan('3'))
+	c.ack(c.receive(typePlan, threes)) // the next that it gets
+}
+
+// TestRefreshOfHeldPlan refreshes a plan that waits for the first endpoints.
+func TestRefreshOfHeldPlan(t *testing.T) {
+	b := serve(t)
+	p := testPlan('1')
+	p.Destination = plan.DestinationList
+	b.SetPlan(p)
+	q := *p
+	q.Endpoints = []plan.Endpoint{{Name: "n/a", Address: "10.0.0.2:80"}}
+	b.RefreshPlan(&q)
+	b.SetEndpoints([]Endpoint{{Address: "10.0.0.2:80"}})
+	c := b.connect(t, envoyNode("a", "g", "/m.wasm"))
+	c.subscribe(typePlan, bootstrap.FilterName)
+	if r := c.receive(typePlan, ones); !strings.Contains(string(r.GetResources()[0].GetValue()), "10.0.0.2:80") {
+		t.Error("the plan is not the refreshed one")
+	}
+}
+
 // TestManyNodes connects hundreds of Envoys, some with another module path, and changes the plan under them.
 func TestManyNodes(t *testing.T) {
 	const n = 300

@@ -56,6 +56,20 @@ func (w *watcher) setPlan(p *plan.Plan) {
 	w.set(typePlan, planSource(p))
 }
 
+// refreshPlan replaces the plan that is served or held by p, which has the same revision. Streams are not told.
+func (w *watcher) refreshPlan(p *plan.Plan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := planSource(p)
+	s.encoded = make(map[string]*anypb.Any)
+	switch {
+	case w.held != nil && w.held.Revision == p.Revision:
+		w.held = p
+	case w.held == nil && w.sources[typePlan].version == s.version:
+		w.sources[typePlan] = s
+	}
+}
+
 // setEndpoints serves endpoints, and after them the plan that waits for them. A stream is sent both in this order.
 func (w *watcher) setEndpoints(endpoints []Endpoint) {
 	w.mu.Lock()
