@@ -353,6 +353,20 @@ func TestEditOfDiscovery(t *testing.T) {
 	})
 }
 
+// TestEditOfDiscoveryWhileASourceIsDown adds a static list while the source of the flags has an error: its endpoints stay.
+func TestEditOfDiscoveryWhileASourceIsDown(t *testing.T) {
+	startLive(t, func(l *live) {
+		l.set("a@10.0.0.1")
+		l.documents <- []byte(header + `discovery: {endpoints: [{name: b, namespace: "n", address: 10.0.0.2, port: "80"}]}` + "\n")
+		synctest.Wait()
+		l.lists <- discovery.Update{Err: errors.New("down")}
+		synctest.Wait()
+		l.want("with a second source", "a@10.0.0.1", "b@10.0.0.2")
+		time.Sleep(time.Minute)
+		l.want("a minute later", "a@10.0.0.1", "b@10.0.0.2")
+	})
+}
+
 // TestLateEnvoyBeginsWithTheEndpointsOfThen checks that an Envoy that starts long after the last edit is not sent the
 // endpoints of the edit, which may be gone.
 func TestLateEnvoyBeginsWithTheEndpointsOfThen(t *testing.T) {

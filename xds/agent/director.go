@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -184,11 +184,16 @@ func (d *director) warn(c *config.Config) {
 
 // discover follows the sources of endpoints until ctx ends.
 func (d *director) discover(ctx context.Context) {
+	known := make(memories)
 	for ctx.Err() == nil {
+		var sources []source
+		for i, s := range d.flags {
+			sources = append(sources, source{s, fmt.Sprintf("flag %d", i)})
+		}
 		d.mu.Lock()
-		sources := append(slices.Clip(d.flags), sourcesOf(d.config, d.log)...)
+		sources = append(sources, sourcesOf(d.config, d.log)...)
 		d.mu.Unlock()
-		d.follow(ctx, discovery.Merge(d.log, sources...))
+		d.follow(ctx, discovery.Merge(d.log, known.of(sources)...))
 	}
 }
 

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 
 	"github.com/zerohop/zerohop/xds/config"
@@ -9,26 +11,59 @@ import (
 	"github.com/zerohop/zerohop/xds/scrape"
 )
 
+// source is a source of endpoints and what tells it from others: sources with equal keys would find the same.
+type source struct {
+	discovery.Source
+	key string
+}
+
 // sourcesOf returns the sources of endpoints that c names.
-func sourcesOf(c *config.Config, log *slog.Logger) []discovery.Source {
+func sourcesOf(c *config.Config, log *slog.Logger) []source {
 	d := &c.Zerohop.Discovery
-	var out []discovery.Source
+	var out []source
 	if c.Discovery != nil {
-		out = append(out, discovery.NewFile(c.Discovery.Path, c.Discovery.Watch, log))
+		out = append(out, fileSource(c.Discovery.Path, c.Discovery.Watch, log))
 	}
 	if d.File != "" {
-		out = append(out, discovery.NewFile(d.File, d.Watch, log))
+		out = append(out, fileSource(d.File, d.Watch, log))
 	}
 	if len(d.Endpoints) > 0 {
-		out = append(out, discovery.Static(d.Endpoints))
+		out = append(out, source{discovery.Static(d.Endpoints), fmt.Sprintf("list %v", d.Endpoints)})
 	}
 	for i := range d.DNS {
 		n := &d.DNS[i]
-		out = append(out, discovery.NewDNS(discovery.DNSOptions{
+		key := fmt.Sprintf("dns %q %s %v %q %q", n.Name, n.Type, n.Ports, n.Namespace, n.Resolver)
+		out = append(out, source{discovery.NewDNS(discovery.DNSOptions{
 			Name: n.Name, Type: n.Type, Ports: n.Ports, Namespace: n.Namespace, Resolver: n.Resolver,
 			MinTTL: n.MinTTL, MaxTTL: n.MaxTTL, MaxEndpoints: c.Zerohop.Bounds.Endpoints,
-		}))
+		}), key})
 	}
+	return out
+}
+
+func fileSource(path string, follow bool, log *slog.Logger) source {
+	return source{discovery.NewFile(path, follow, log), fmt.Sprintf("file %q", path)}
+}
+
+// memories are what sources said last, by key.
+type memories map[string]*discovery.Memory
+
+// of returns the sources with their memories, and forgets all others.
+func (m memories) of(sources []source) []discovery.Source {
+	out := make([]discovery.Source, len(sources))
+	used := make(map[string]bool)
+	for i, s := range sources {
+		if used[s.key] { // named twice: a memory serves one source at a time
+			out[i] = s.Source
+			continue
+		}
+		used[s.key] = true
+		if m[s.key] == nil {
+			m[s.key] = &discovery.Memory{}
+		}
+		out[i] = m[s.key].Of(s.Source)
+	}
+	maps.DeleteFunc(m, func(key string, _ *discovery.Memory) bool { return !used[key] })
 	return out
 }
 
