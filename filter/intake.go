@@ -16,6 +16,11 @@ const (
 	minBackOffNs = 100e6
 )
 
+// maxPolls bounds the polls between two ticks. An agent publishes every 10 ms at most, which makes 10 of them. Without a bound
+// an agent that answers everything at once, or two with different versions behind one cluster, would keep the leader busy
+// with nothing else.
+const maxPolls = 24
+
 // noToken is a compare-and-set token that no stored value has: the store succeeds only if nobody else created the key.
 const noToken = ^uint32(0)
 
@@ -34,6 +39,7 @@ type intake struct {
 	token    uint32
 	failures uint
 	retryAt  uint64
+	polls    int // since the last tick
 
 	whole bool // the next poll asks for a whole snapshot
 
@@ -94,7 +100,7 @@ func (v *VM) lead(now uint64) {
 		return
 	}
 	was := in.leading
-	in.leading = v.holdLease(now)
+	in.leading, in.polls = v.holdLease(now), 0
 	if in.leading && !was {
 		v.stats.n[cLeases]++
 	}
@@ -123,6 +129,7 @@ func (v *VM) holdLease(now uint64) bool {
 // poll asks the agent for a snapshot that is newer than the one in shared data.
 func (v *VM) poll() {
 	in := &v.intake
+	in.polls++
 	have := in.version
 	if in.whole {
 		have = 0
@@ -171,7 +178,9 @@ func (v *VM) CallDone(id, token uint32, size int) {
 		return
 	}
 	in.failures, in.retryAt = 0, 0
-	v.poll()
+	if in.polls < maxPolls {
+		v.poll()
+	} // else the next tick does
 }
 
 // receive takes the answer of a poll: a snapshot, or a delta from the one in shared data. It reports false if nothing came of

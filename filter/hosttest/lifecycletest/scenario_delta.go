@@ -97,3 +97,27 @@ func onlyBrokenDeltas(t *testing.T, s Subject) {
 	w.do(k, &r, hosttest.ToEndpoint)
 	w.check()
 }
+
+// answersAtOnce has polls answered as soon as they are there, as by two agents in turn, each of which takes the other's version
+// for an old one, and by one that never holds a poll.
+func answersAtOnce(t *testing.T, s Subject) {
+	w := single(t, s, 0)
+	k := w.worker()
+	blobs := [][]byte{Snapshot(7, 1), Snapshot(3, 2)}
+	for _, status := range []int{200, 304} {
+		for range 10 {
+			w.Advance(100 * time.Millisecond)
+			k.Tick()
+			n := 0
+			for ; len(k.Calls()) > 0 && n < 1000; n++ {
+				k.Answer(k.Calls()[0].Token, status, blobs[n%2])
+			}
+			if n < 10 || n > 30 {
+				t.Errorf("status %d: %d polls in a tick's time, want as many as an agent publishes versions and not many more", status, n)
+			}
+		}
+	}
+	r := Chat(ChatBody(short))
+	w.do(k, &r, hosttest.ToEndpoint)
+	w.check()
+}

@@ -58,6 +58,7 @@ var scenarios = []scenario{
 	{"agent down", agentDown},
 	{"agent cluster unknown", agentUnknown},
 	{"poll without news", pollWithoutNews},
+	{"agent answers everything at once", answersAtOnce},
 	{"poll times out", pollTimesOut},
 	{"broken snapshot from the agent", brokenFromAgent},
 	{"broken snapshot in shared data", brokenInSharedData},
