@@ -22,6 +22,7 @@ type health struct {
 	changed chan struct{} // a version is there whose endpoints may be others; has room for one
 
 	told []controlplane.Endpoint
+	seen *publish.Version // what told is of
 }
 
 // wake says that there is a version.
@@ -41,9 +42,23 @@ func (h *health) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		case <-h.changed:
+			if !h.moved() {
+				continue // numbers alone can wait for the tick
+			}
 		}
 		h.look()
 	}
+}
+
+// moved reports whether the endpoints of the newest version are others than those that were sent, or drain.
+func (h *health) moved() bool {
+	v, err := h.store.Newest()
+	if err != nil || h.seen == nil {
+		return err == nil
+	}
+	return !slices.EqualFunc(v.Endpoints, h.seen.Endpoints, func(a, b publish.Endpoint) bool {
+		return a.Name == b.Name && a.Address == b.Address && a.Draining == b.Draining
+	})
 }
 
 // look sends the endpoints if they differ from those sent before.
@@ -52,6 +67,7 @@ func (h *health) look() {
 	if err != nil {
 		return
 	}
+	h.seen = v
 	eps := healthOf(v, h.reports.Loads(), h.workers())
 	if h.told != nil && slices.Equal(eps, h.told) {
 		return
