@@ -26,6 +26,7 @@ const (
 	pingEvery    = 30 * time.Second
 	pingTimeout  = 10 * time.Second
 	minPingEvery = 5 * time.Second // Envoys that ping more often are cut off
+	maxIdle      = 2 * time.Minute // of a connection without stream: an Envoy always has one
 )
 
 // Options are the surroundings of a Server.
@@ -76,7 +77,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	options := append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout, MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingEvery, PermitWithoutStream: true}),
 	}, s.o.Server...)
 	g := grpc.NewServer(options...)
