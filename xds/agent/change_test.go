@@ -34,6 +34,7 @@ type live struct {
 	lists     chan discovery.Update
 	documents chan []byte
 	reports   uint64 // sent
+	restarts  uint64 // of the worker that reports
 }
 
 func (l *live) String() string { return "the test" }
@@ -242,11 +243,11 @@ func (l *live) report(revision uint64, inFlight map[string]uint32) {
 		name, ip, _ := strings.Cut(e, "@")
 		eps = append(eps, report.Endpoint{ID: snapshot.EndpointID([]byte("n/"+name), []byte(ip+":80")), InFlight: n, Picks: 10})
 	}
-	record, err := report.AppendRecord(nil, &report.Worker{Epoch: 1, Revision: revision, At: l.reports, PlanMin: 1, PlanMax: 1, Picks: 10}, eps, nil)
+	record, err := report.AppendRecord(nil, &report.Worker{Epoch: 1 + l.restarts, Revision: revision, At: l.reports, PlanMin: 1, PlanMax: 1, Picks: 10}, eps, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	body, _, err := report.AppendReport(nil, 1, l.reports, nil, [][]byte{record})
+	body, _, err := report.AppendReport(nil, 1+l.restarts, l.reports, nil, [][]byte{record})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -72,6 +72,7 @@ func TestADayOfChurn(t *testing.T) {
 			}
 			if second%600 == 0 {
 				l.connect(fmt.Sprint("envoy-", second/600))
+				l.restarts++
 				l.report(uint64(second), map[string]uint32{"pod-1@10.1.0.1": 1})
 			}
 			time.Sleep(10 * time.Second)
