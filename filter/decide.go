@@ -14,7 +14,8 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	var p sched.Prompt
 	v.prompt(s, &p)
 	outcome := v.sched.Decide(start, &p, &s.d)
-	if outcome == sched.NoEndpoint || outcome == sched.FilteredOut {
+	switch outcome {
+	case sched.NoEndpoint, sched.FilteredOut, sched.Denied, sched.NoProfile:
 		return v.refuse(s, ref, outcome)
 	}
 	v.sched.Commit(start, &p, &s.d)

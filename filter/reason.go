@@ -21,6 +21,8 @@ const (
 	reasonAllCooling                    // every endpoint is cooled down or draining; the least bad one was taken
 	reasonNoEndpoints                   // there is no endpoint
 	reasonFilteredOut                   // the profile's filters left none
+	reasonDenied                        // an admitter refused
+	reasonNoProfile                     // the profile handler chose no profile
 	reasons
 )
 
@@ -41,6 +43,8 @@ var reasonNames = [reasons]string{
 	reasonAllCooling:      "all_cooling",
 	reasonNoEndpoints:     "no_endpoints",
 	reasonFilteredOut:     "filtered_out",
+	reasonDenied:          "denied",
+	reasonNoProfile:       "no_profile",
 }
 
 // scanReasons translates the scanner's results.

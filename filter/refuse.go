@@ -7,14 +7,24 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
-// refuse handles a request for which there is no endpoint, by the plan's failure mode.
+// refuse handles a request for which there is no endpoint, by the plan's failure mode. One that an admitter refused is
+// refused in any mode.
 func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
-	s.reason = reasonNoEndpoints
-	text := &noEndpoints
-	if outcome == sched.FilteredOut {
+	var text *refusal
+	switch outcome {
+	case sched.FilteredOut:
 		s.reason, text = reasonFilteredOut, &filteredOut
+	case sched.NoProfile:
+		s.reason, text = reasonNoProfile, &noProfile
+	case sched.Denied:
+		s.reason, text = reasonDenied, &denied
+		if v.plan.Parity == plan.ParityEPP {
+			text = &deniedEPP
+		}
+	default:
+		s.reason, text = reasonNoEndpoints, &noEndpoints
 	}
-	if v.plan.FailureMode == plan.FailClose {
+	if v.plan.FailureMode == plan.FailClose || outcome == sched.Denied {
 		return v.reject(s, ref, text)
 	}
 	v.letGo(s, ref)
@@ -58,9 +68,17 @@ var (
 		body:    errorBody("no endpoint is eligible to serve the request", "rate_limit_error", "no_eligible_endpoint"),
 		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
 	}
-	notJSON  = badBody("the request body is not a JSON object", "invalid_json")
-	noPrompt = badBody("the request body has no messages or prompt that can be served", "missing_prompt")
-	noModel  = badBody("the request body names no model", "missing_model")
+	noProfile = refusal{
+		status:  429,
+		details: "zerohop_no_profile",
+		body:    errorBody("no scheduling profile applies to the request", "rate_limit_error", "no_profile"),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+	}
+	denied    = denial(429, "rate_limit_error")
+	deniedEPP = denial(500, "server_error") // the EPP's status
+	notJSON   = badBody("the request body is not a JSON object", "invalid_json")
+	noPrompt  = badBody("the request body has no messages or prompt that can be served", "missing_prompt")
+	noModel   = badBody("the request body names no model", "missing_model")
 )
 
 // badRequest returns the answer to a body that the EPP refuses, or nil for any other. Bodies that go beyond a limit of ours are
@@ -75,6 +93,15 @@ func badRequest(r reason) *refusal {
 		return &noModel
 	}
 	return nil
+}
+
+func denial(status int, kind string) refusal {
+	return refusal{
+		status:  status,
+		details: "zerohop_denied",
+		body:    errorBody("the request was not admitted", kind, "denied"),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+	}
 }
 
 func badBody(message, code string) refusal {

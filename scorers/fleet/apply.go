@@ -3,6 +3,8 @@ package fleet
 import (
 	"slices"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
@@ -16,29 +18,21 @@ type source interface {
 // Change says what an Apply did.
 type Change struct {
 	Removed  []int32 // slots whose endpoints are gone; valid until the next Apply
+	Facts    []int32 // slots with a new endpoint, or with other facts than before; valid until the next Apply
 	Capacity bool    // endpoints came or went, or report other block sizes or numbers
 }
 
-// Apply takes over a snapshot that was received at recvAt. The view is read during the call only.
-func (t *Table) Apply(v snapshot.View, recvAt, now uint64) Change { return apply(t, v, recvAt, now) }
+// Apply takes over a snapshot that was received at recvAt, and the facts that it carries, or nil. Both are read during the
+// call only.
+func (t *Table) Apply(v snapshot.View, f Facts, recvAt, now uint64) Change {
+	t.facts = f
+	return apply(t, v, recvAt, now)
+}
 
 // ApplyPlan takes over the endpoints of a plan, which have no metrics.
 func (t *Table) ApplyPlan(eps []plan.Endpoint, now uint64) Change {
+	t.facts, t.known.read = factsOf(eps), false
 	return apply(t, static(eps), now, now)
-}
-
-// static is a source made of a plan's endpoints. It allocates; plans change rarely.
-type static []plan.Endpoint
-
-// Len implements source.
-func (s static) Len() int { return len(s) }
-
-// Endpoint implements source.
-func (s static) Endpoint(i int, e *snapshot.Endpoint) {
-	name, address := []byte(s[i].Name), []byte(s[i].Address)
-	*e = snapshot.Endpoint{
-		ID: snapshot.EndpointID(name, address), Name: name, Address: address, ScrapeAgeMs: snapshot.NeverScraped,
-	}
 }
 
 // apply makes the table agree with src: known endpoints are updated, missing ones removed, and then new ones added, so
@@ -67,10 +61,13 @@ func apply[S source](t *Table, src S, recvAt, now uint64) Change {
 	if known < n {
 		c.Capacity = add(t, src, recvAt) || c.Capacity
 	}
-	if known < n || len(c.Removed) > 0 {
+	fresh := known < n || len(c.Removed) > 0
+	if fresh {
 		c.Capacity = true
 		rewrite(t, src)
 	}
+	c.Facts = t.takeFacts(t.facts, fresh, t.changed[:0])
+	t.changed, t.facts = c.Facts, nil
 	t.scratch = snapshot.Endpoint{}
 	t.expires = 0 // Waiting is to be computed anew
 	t.Refresh(now)
@@ -138,6 +135,7 @@ func add[S source](t *Table, src S, recvAt uint64) bool {
 		t.free = t.free[:len(t.free)-1]
 		t.order[i] = s
 		t.view.ID[s] = e.ID
+		t.view.NameHash[s] = xxhash.Sum64(e.Name)
 		t.byID[e.ID] = s
 		t.live = append(t.live, s)
 		t.update(s, e, recvAt)
@@ -157,20 +155,21 @@ func (t *Table) update(s int32, e *snapshot.Endpoint, recvAt uint64) bool {
 			t.impaired--
 		}
 	}
-	changed := t.blockSize[s] != e.BlockSize || t.numBlocks[s] != e.NumBlocks
-	t.blockSize[s], t.numBlocks[s] = e.BlockSize, e.NumBlocks
+	v := &t.view
+	changed := v.BlockSize[s] != e.BlockSize || v.NumBlocks[s] != e.NumBlocks
+	v.BlockSize[s], v.NumBlocks[s] = e.BlockSize, e.NumBlocks
 	if e.ScrapeAgeMs == snapshot.NeverScraped {
 		return changed
 	}
 	t.scraped[s] = float64(e.Waiting)
-	t.view.Running[s] = float64(e.Running)
-	t.view.KVUsage[s] = float64(e.KVUsage)
+	v.Running[s] = float64(e.Running)
+	v.KVUsage[s] = float64(e.KVUsage)
 	// The same scrape in a later snapshot keeps its time, which the age in milliseconds only approximates.
-	if !t.known[s] || t.seq[s] != e.ScrapeSeq {
+	if !v.Scraped[s] || t.seq[s] != e.ScrapeSeq {
 		age := uint64(e.ScrapeAgeMs) * 1e6
-		t.scrapedAt[s] = recvAt - min(age, recvAt)
+		v.ScrapedAt[s] = recvAt - min(age, recvAt)
 	}
-	t.known[s], t.seq[s] = true, e.ScrapeSeq
+	v.Scraped[s], t.seq[s] = true, e.ScrapeSeq
 	return changed
 }
 
@@ -195,8 +194,8 @@ func (t *Table) Refresh(now uint64) {
 	}
 	t.expires = ^uint64(0)
 	for _, s := range t.live {
-		until := t.scrapedAt[s] + t.stale
-		t.view.Fresh[s] = t.known[s] && now < until
+		until := t.view.ScrapedAt[s] + t.stale
+		t.view.Fresh[s] = t.view.Scraped[s] && now < until
 		if t.view.Fresh[s] {
 			t.expires = min(t.expires, until)
 		}
@@ -204,6 +203,7 @@ func (t *Table) Refresh(now uint64) {
 	t.assume(now)
 	t.recount()
 	for _, s := range t.live {
+		t.view.Queue[s] = t.believed(s)
 		t.setWaiting(s)
 	}
 }

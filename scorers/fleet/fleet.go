@@ -34,20 +34,16 @@ type Table struct {
 	free  []int32 // slots not in use, last given first
 	order []int32 // slot of endpoint i of the last snapshot, -1 if it was over the limit
 
-	gen       []uint32
-	scraped   []float64 // waiting requests as scraped
-	known     []bool    // a scrape has succeeded
-	scrapedAt []uint64
-	seq       []uint32
-	blockSize []uint32 // tokens, as reported
-	numBlocks []uint32 // engine blocks, as reported
-	pending   []int32  // requests of this worker that have no first byte
-	since     []int32  // those of them in the ring that the newest scrape has not seen; see seenAt
-	draining  []bool
-	health    []health
-	tally     []Tally
-	text      []text
-	arena     []byte // names and addresses
+	gen      []uint32
+	scraped  []float64 // waiting requests as scraped
+	seq      []uint32
+	pending  []int32 // requests of this worker that have no first byte
+	since    []int32 // those of them in the ring that the newest scrape has not seen; see seenAt
+	draining []bool
+	health   []health
+	tally    []Tally
+	text     []text
+	arena    []byte // names and addresses
 
 	ring    []pick // newest picks, by serial number modulo its length
 	serial  uint32
@@ -57,7 +53,10 @@ type Table struct {
 	assumedAt uint64  // when that would have been scraped
 
 	scratch   snapshot.Endpoint // during an Apply only
+	facts     Facts             // during an Apply only
 	removed   []int32
+	changed   []int32
+	known     known
 	overflow  int
 	impaired  int // slots that drain or have failed
 	coolDowns uint64
@@ -122,10 +121,10 @@ func (t *Table) Address(slot int32) []byte {
 }
 
 // BlockSize returns the KV block size in tokens that slot reports, and NumBlocks the number of such blocks; 0 if unknown.
-func (t *Table) BlockSize(slot int32) int { return int(t.blockSize[slot]) }
+func (t *Table) BlockSize(slot int32) int { return int(t.view.BlockSize[slot]) }
 
 // NumBlocks returns the number of KV blocks that slot reports; 0 if unknown.
-func (t *Table) NumBlocks(slot int32) int { return int(t.numBlocks[slot]) }
+func (t *Table) NumBlocks(slot int32) int { return int(t.view.NumBlocks[slot]) }
 
 // Tally returns what was counted at slot.
 func (t *Table) Tally(slot int32) Tally { return t.tally[slot] }
@@ -149,9 +148,9 @@ func (t *Table) CoolDowns() uint64 { return t.coolDowns }
 
 // Bytes returns the bytes of memory that the table has allocated, without the map of ids.
 func (t *Table) Bytes() int {
-	const perSlot = 8*5 + 4 + 8 + 1 + 1 + // view
-		4 + 8 + 1 + 8 + 4 + 4 + 4 + 4 + 4 + 1 + 32 + 24 + 12 + 4*4
-	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring)
+	const perSlot = 8*10 + 4*5 + 1*2 + // view
+		4 + 8 + 4 + 4 + 4 + 1 + 32 + 24 + 12 + 4*5
+	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring) + t.known.bytes() + optionalBytes(&t.view)
 }
 
 // grow adds n free slots.
@@ -165,19 +164,23 @@ func (t *Table) grow(n int) {
 	v.Fresh = append(v.Fresh, make([]bool, n)...)
 	v.InFlight = append(v.InFlight, make([]int32, n)...)
 	v.InFlightTokens = append(v.InFlightTokens, make([]int64, n)...)
+	v.NameHash = append(v.NameHash, make([]uint64, n)...)
+	v.Queue = append(v.Queue, make([]float64, n)...)
+	v.Scraped = append(v.Scraped, make([]bool, n)...)
+	v.ScrapedAt = append(v.ScrapedAt, make([]uint64, n)...)
+	v.Rank = append(v.Rank, make([]int32, n)...)
+	v.BlockSize = append(v.BlockSize, make([]uint32, n)...)
+	v.NumBlocks = append(v.NumBlocks, make([]uint32, n)...)
 	t.gen = append(t.gen, make([]uint32, n)...)
 	t.scraped = append(t.scraped, make([]float64, n)...)
-	t.known = append(t.known, make([]bool, n)...)
-	t.scrapedAt = append(t.scrapedAt, make([]uint64, n)...)
 	t.seq = append(t.seq, make([]uint32, n)...)
-	t.blockSize = append(t.blockSize, make([]uint32, n)...)
-	t.numBlocks = append(t.numBlocks, make([]uint32, n)...)
 	t.pending = append(t.pending, make([]int32, n)...)
 	t.since = append(t.since, make([]int32, n)...)
 	t.draining = append(t.draining, make([]bool, n)...)
 	t.health = append(t.health, make([]health, n)...)
 	t.tally = append(t.tally, make([]Tally, n)...)
 	t.text = append(t.text, make([]text, n)...)
+	t.growFacts(old + n)
 	for s := old + n - 1; s >= old; s-- {
 		t.gen[s] = 1
 		t.free = append(t.free, int32(s))
@@ -193,10 +196,12 @@ func (t *Table) clearSlot(s int32) {
 	if t.gen[s] == 0 {
 		t.gen[s] = 1
 	}
-	t.scraped[s], t.known[s], t.scrapedAt[s], t.seq[s] = 0, false, 0, 0
-	t.blockSize[s], t.numBlocks[s] = 0, 0
+	v.Queue[s], v.Scraped[s], v.ScrapedAt[s] = 0, false, 0
+	v.BlockSize[s], v.NumBlocks[s] = 0, 0
+	t.scraped[s], t.seq[s] = 0, 0
 	t.pending[s], t.since[s], t.draining[s] = 0, 0, false
 	t.health[s], t.tally[s], t.text[s] = health{}, Tally{}, text{}
+	t.clearFacts(s)
 }
 
 var _ source = snapshot.View{}

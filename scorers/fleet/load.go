@@ -72,7 +72,7 @@ func (t *Table) assume(now uint64) {
 		if t.view.Fresh[s] && !t.draining[s] {
 			n++
 			waiting += t.scraped[s]
-			age += float64(now) - float64(t.scrapedAt[s])
+			age += float64(now) - float64(t.view.ScrapedAt[s])
 		}
 	}
 	t.assumed, t.assumedAt = 0, 0
@@ -85,15 +85,18 @@ func (t *Table) assume(now uint64) {
 // seenAt returns the time up to which the queue length that is believed of slot has seen picks.
 func (t *Table) seenAt(s int32) uint64 {
 	if t.view.Fresh[s] {
-		return t.scrapedAt[s]
+		return t.view.ScrapedAt[s]
 	}
 	return t.assumedAt
 }
 
 // Queue returns the waiting requests of slot as scraped, without picks since: the mean of the fresh endpoints for one that is
 // not fresh, and 0 if none is.
-func (t *Table) Queue(s int32) float64 {
-	if t.view.Fresh[s] {
+func (t *Table) Queue(s int32) float64 { return t.view.Queue[s] }
+
+// believed computes Queue. Where own requests do not count, as in the EPP, the last number counts however old it is.
+func (t *Table) believed(s int32) float64 {
+	if t.view.Fresh[s] || t.plain {
 		return t.scraped[s]
 	}
 	return t.assumed
@@ -114,9 +117,9 @@ func (t *Table) recount() {
 // metrics, what this worker has sent is all that is known.
 func (t *Table) setWaiting(s int32) {
 	if t.plain {
-		t.view.Waiting[s] = t.Queue(s)
+		t.view.Waiting[s] = t.view.Queue[s]
 		return
 	}
-	waiting := max(PickShare*float64(t.pending[s]), t.Queue(s)+PickShare*float64(t.since[s]))
+	waiting := max(PickShare*float64(t.pending[s]), t.view.Queue[s]+PickShare*float64(t.since[s]))
 	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-t.pending[s])
 }

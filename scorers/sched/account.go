@@ -20,6 +20,7 @@ func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
 		return
 	}
 	s.begin(now, d, 0)
+	s.told(d)
 	if d.Reason == LoadOnly || !s.known(p) || !s.fleet.Valid(d.Cur, d.CurGen) {
 		return
 	}

@@ -3,46 +3,95 @@ package sched
 import (
 	"math"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/blockhash"
+	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // Decide ranks the endpoints for p into d and records nothing. It overwrites p.IDs with chain hashes.
 func (s *Scheduler) Decide(now uint64, p *Prompt, d *Decision) Reason {
+	if !p.Dry {
+		return s.decide(now, p, d)
+	}
+	random, stats := s.rand, s.stats
+	s.decide(now, p, d)
+	s.rand, s.stats = random, stats
+	return d.Reason
+}
+
+func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
+	s.decided++
 	*d = Decision{
 		Cur: -1, Tokens: int32(min(p.Tokens, math.MaxInt32)), MaxTokens: int32(min(p.MaxTokens, math.MaxInt32)),
-		BlockTokens: int32(s.blockTokens),
+		BlockTokens: int32(s.blockTokens), Decided: s.decided,
+	}
+	if s.explain != nil {
+		s.explain.reset(s.set)
 	}
 	s.fleet.Refresh(now)
-	slots := s.fleet.Slots()
-	req := scorers.Request{
-		PromptTokens: p.Tokens, MaxTokens: p.MaxTokens, BlockTokens: s.blockTokens, Match: s.match[:slots],
-	}
+	s.request(now, p)
+	req := &s.cycle.Request
 	d.Reason = Scored
 	if !s.known(p) {
 		d.Reason = LoadOnly
 		clear(req.Match)
 	} else {
 		req.TotalBlocks, d.Universal = s.lookUp(p)
-		d.Total = int32(req.TotalBlocks)
+		d.Total, req.Universal = int32(req.TotalBlocks), d.Universal
 	}
 	cand, degraded := s.fleet.Candidates(now, s.cand[:0])
-	if len(cand) == 0 {
-		d.Reason = NoEndpoint
-		return d.Reason
+	outcome := NoEndpoint
+	if len(cand) > 0 {
+		outcome = s.rank(cand, d)
 	}
-	s.cycle = scorers.Cycle{Now: now, Endpoints: s.fleet.View(), Request: req, Rand: &s.rand}
-	if !s.rank(cand, d) {
-		d.Reason = FilteredOut
-		return d.Reason
-	}
-	if degraded {
+	switch {
+	case outcome != Scored:
+		d.Reason = outcome
+	case degraded:
 		d.Reason = AllCooling
 	}
-	d.Neutral = s.cycle.Neutral
-	s.stats.Neutral += uint64(d.Neutral)
-	d.Matched = d.Match[0]
+	if outcome == Scored {
+		d.Neutral = s.cycle.Neutral
+		s.stats.Neutral += uint64(d.Neutral)
+		d.Matched = d.Match[0]
+	}
+	if s.explain != nil {
+		s.explain.Reason = d.Reason
+	}
 	return d.Reason
+}
+
+// request begins a cycle for p.
+func (s *Scheduler) request(now uint64, p *Prompt) {
+	c := &s.cycle
+	c.Now, c.Endpoints, c.Rand, c.Neutral, c.Pass, c.Dry = now, s.fleet.View(), &s.rand, 0, s.pass, p.Dry
+	r := &c.Request
+	r.PromptTokens, r.MaxTokens, r.BlockTokens = p.Tokens, p.MaxTokens, s.blockTokens
+	r.TotalBlocks, r.Universal, r.Match = 0, 0, s.match[:s.fleet.Slots()]
+	r.Model, r.Headers, r.Peer, r.HasBody = p.Model, p.Headers, -1, p.HasBody
+	if w := &s.set.wants; w.Models || w.LoRA || w.Priority.Wanted || w.SLO.Wanted {
+		s.wanted(w)
+	}
+}
+
+// wanted fills in what only some plugins ask for.
+func (s *Scheduler) wanted(w *scorers.Wants) {
+	r := &s.cycle.Request
+	r.ModelHash, r.Priority, r.TTFTms, r.TPOTms = 0, 0, 0, 0
+	if len(r.Model) > 0 && (w.Models || w.LoRA) {
+		r.ModelHash = xxhash.Sum64(r.Model)
+	}
+	if name := w.Priority.Get(&r.Headers); name != nil {
+		r.Priority = s.set.objectives[string(name)]
+	}
+	if b := w.SLO.Get(&r.Headers); b != nil {
+		r.TTFTms, _ = scorers.ParseMs(b)
+	}
+	if b := w.TPOT.Get(&r.Headers); b != nil {
+		r.TPOTms, _ = scorers.ParseMs(b)
+	}
 }
 
 // known reports whether the prompt has blocks that can be looked up. A prompt that was cut before the block size changed
@@ -66,7 +115,10 @@ func (s *Scheduler) lookUp(p *Prompt) (total int, universalBlocks int32) {
 			h = blockhash.Chain(h, id)
 			chain[b] = h
 		}
-		skip := int32(s.universal.Len(chain))
+		skip := int32(0)
+		if s.plan.Parity != plan.ParityEPP {
+			skip = int32(s.universal.Len(chain))
+		}
 		total += len(chain) - int(skip)
 		universalBlocks += skip
 		if len(p.Starts) == 1 {
@@ -113,24 +165,42 @@ func (p *Prompt) chain(i int) []uint64 {
 	return p.IDs[min(p.Starts[i], end):end]
 }
 
-// rank runs the profile over cand and fills the ranked list of d. It reports false if nothing is left to rank.
-func (s *Scheduler) rank(cand []int32, d *Decision) bool {
+// rank runs admitters, profile handler and profile over cand and fills the ranked list of d. The outcome is Scored if there
+// is one.
+func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 	c := &s.cycle
-	i := s.set.handler.Profile(c)
-	if i < 0 || i >= len(s.set.list) {
-		return false
+	d.Candidates, d.Left = uint16(min(len(cand), math.MaxUint16)), 0
+	if s.explain != nil {
+		s.explain.candidates(s, cand)
 	}
-	pr := &s.set.list[i]
-	for _, f := range pr.filters {
-		if cand = f.Filter(c, cand); len(cand) == 0 {
-			return false
+	for _, a := range s.set.admitters {
+		if !a.Admit(c, cand) {
+			s.stats.Denied++
+			return Denied
 		}
 	}
+	i := s.set.handler.Profile(c)
+	if i < 0 || i >= len(s.set.list) {
+		return NoProfile
+	}
+	pr := &s.set.list[i]
+	d.Profile = uint8(i)
+	if s.explain != nil {
+		s.explain.Profile = pr.name
+	}
+	cand = s.filter(pr, cand, d)
+	if len(cand) == 0 {
+		return FilteredOut
+	}
+	d.Left = uint16(min(len(cand), math.MaxUint16))
 	total := s.total[:len(cand)]
 	s.sum(pr, cand, total)
+	if s.explain != nil {
+		s.explain.summed(cand, total)
+	}
 	picked := len(pr.picker.Pick(c, cand, total, MaxRanked))
 	if picked == 0 {
-		return false
+		return FilteredOut
 	}
 	d.Picked = uint8(picked)
 	d.N = uint8(follow(cand, total, picked))
@@ -138,21 +208,57 @@ func (s *Scheduler) rank(cand []int32, d *Decision) bool {
 		slot := cand[i]
 		d.Slots[i], d.Gen[i], d.Match[i] = slot, s.fleet.Gen(slot), c.Request.Match[slot]
 	}
-	return true
+	if s.explain != nil {
+		s.explain.ranked(d)
+	}
+	return Scored
+}
+
+// filter runs the filters of a profile until nothing is left.
+func (s *Scheduler) filter(pr *profile, cand []int32, d *Decision) []int32 {
+	for i := range pr.filters {
+		f := &pr.filters[i]
+		d.Emptied = uint8(min(i, math.MaxUint8))
+		cand = f.Filter.Filter(&s.cycle, cand)
+		if s.explain != nil {
+			s.explain.filtered(f, cand)
+		}
+		if len(cand) == 0 {
+			break
+		}
+	}
+	return cand
 }
 
 // sum writes the weighted total of each candidate's scores. Scores that break the contract are clamped and counted.
 func (s *Scheduler) sum(pr *profile, cand []int32, total []float64) {
 	clear(total)
 	score := s.score[:len(cand)]
-	for _, w := range pr.scorers {
+	for k := range pr.scorers {
+		w := &pr.scorers[k]
 		w.Score(&s.cycle, cand, score)
+		if s.explain != nil {
+			s.explain.scored(w, score)
+		}
 		for i, v := range score {
 			if !(v >= 0 && v <= 1) {
 				v = clamp(v)
 				s.stats.Clamped++
 			}
 			total[i] += w.weight * v
+		}
+	}
+	if pr.extreme {
+		s.repair(total)
+	}
+}
+
+// repair puts totals that are no number, for infinite ones of both signs were added, behind all others.
+func (s *Scheduler) repair(total []float64) {
+	for i, v := range total {
+		if v != v {
+			total[i] = -math.MaxFloat64
+			s.stats.Clamped++
 		}
 	}
 }

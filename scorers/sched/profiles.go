@@ -2,6 +2,7 @@ package sched
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -9,50 +10,119 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
-// profiles are a plan's plugins, instantiated.
+// profiles are a plan's plugins, instantiated, with the hooks that they implement.
 type profiles struct {
-	list    []profile
-	handler scorers.ProfileHandler
+	list       []profile
+	handler    scorers.ProfileHandler
+	handlerRef string // its name
+	wants      scorers.Wants
+	objectives map[string]int32 // priority by name
+	instances  []instance
+
+	admitters []scorers.Admitter
+	detectors []detector
+	estimator scorers.LoadEstimator // nil unless there is one
+	watchers  []scorers.SlotWatcher
+	picked    []scorers.PickWatcher
+	servers   []scorers.Server
+	sweepers  []scorers.Sweeper
+}
+
+// maxProfiles is what Decision.Profile can number.
+const maxProfiles = 256
+
+// instance is one plugin of a plan.
+type instance struct {
+	name, typ string
+	plugin    any
+}
+
+type detector struct {
+	scorers.Detector
+	name string
 }
 
 type profile struct {
-	filters []scorers.Filter
+	name    string
+	filters []filter
 	scorers []weighted
 	picker  scorers.Picker
+	extreme bool // the weights are so large that a total may be infinite
+}
+
+type filter struct {
+	scorers.Filter
+	name, typ string
 }
 
 type weighted struct {
 	scorers.Scorer
-	weight float64
+	weight    float64
+	name, typ string
 }
 
-// compile instantiates the plugins of a plan. The error lists every problem with the path of the field.
-func compile(p *plan.Plan) (*profiles, error) {
-	c := compiler{instances: make(map[string]any, len(p.Plugins))}
-	for i := range p.Profiles {
-		c.builder.Profiles = append(c.builder.Profiles, p.Profiles[i].Name)
+// Wants returns what the plugins of a plan ask for. The error lists every problem with the path of the field.
+func Wants(p *plan.Plan) (*scorers.Wants, error) {
+	set, err := compile(p, registry.Specs())
+	if err != nil {
+		return nil, err
 	}
+	return &set.wants, nil
+}
+
+// compile instantiates the plugins of a plan, which are of the given types. The error lists every problem with the path of the field.
+func compile(p *plan.Plan, specs []scorers.Spec) (*profiles, error) {
+	c := newCompiler(p, specs)
 	for i := range p.Plugins {
 		c.plugin("plugins["+strconv.Itoa(i)+"]", &p.Plugins[i])
 	}
-	set := &profiles{handler: lookup[scorers.ProfileHandler](&c, "profileHandler", p.ProfileHandler, "profile handler")}
+	set := c.set
+	set.handler, set.handlerRef = lookup[scorers.ProfileHandler](c, "profileHandler", p.ProfileHandler, "profile handler"), p.ProfileHandler
 	for i := range p.Profiles {
 		set.list = append(set.list, c.profile("profiles["+strconv.Itoa(i)+"]", &p.Profiles[i]))
 	}
 	if len(set.list) == 0 {
 		c.problem("profiles", "empty; declare one")
 	}
+	if len(set.list) > maxProfiles {
+		c.problem("profiles", "want at most "+strconv.Itoa(maxProfiles))
+	}
 	if err := errors.Join(c.problems...); err != nil {
 		return nil, err
 	}
+	set.wants = c.builder.Wants
 	return set, nil
 }
 
 // compiler collects instances by name, and problems.
 type compiler struct {
-	builder   scorers.Builder
-	instances map[string]any
-	problems  []error
+	set      *profiles
+	specs    map[string]scorers.Spec
+	builder  scorers.Builder
+	byName   map[string]int // index in set.instances
+	problems []error
+}
+
+func newCompiler(p *plan.Plan, specs []scorers.Spec) *compiler {
+	c := &compiler{
+		set:    &profiles{objectives: make(map[string]int32, len(p.Objectives))},
+		specs:  make(map[string]scorers.Spec, len(specs)),
+		byName: make(map[string]int, len(p.Plugins)),
+		builder: scorers.Builder{
+			Parity: p.Parity == plan.ParityEPP, MaxSlots: p.Bounds.Endpoints, MaxSessions: p.Bounds.MaxSessions(),
+			ScrapeNs: 3 * uint64(max(p.Agent.ScrapeMs, 0)) * 1e6,
+		},
+	}
+	for i := range specs {
+		c.specs[specs[i].Type] = specs[i]
+	}
+	for i := range p.Profiles {
+		c.builder.Profiles = append(c.builder.Profiles, p.Profiles[i].Name)
+	}
+	for _, o := range p.Objectives {
+		c.set.objectives[o.Name] = int32(o.Priority)
+	}
+	return c
 }
 
 func (c *compiler) problem(path, text string) {
@@ -60,7 +130,7 @@ func (c *compiler) problem(path, text string) {
 }
 
 func (c *compiler) plugin(path string, p *plan.Plugin) {
-	spec, ok := registry.Lookup(p.Type)
+	spec, ok := c.specs[p.Type]
 	if !ok {
 		c.problem(path+".type", "plugin type "+strconv.Quote(p.Type)+" is not registered")
 		return
@@ -70,36 +140,99 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 		c.problem(path+".parameters", err.Error())
 		return
 	}
-	instance, err := c.builder.Build(&spec, p.Name, params)
+	plugin, err := c.builder.Build(&spec, p.Name, params)
 	if err != nil {
 		c.problem(path+".parameters", err.Error())
 		return
 	}
-	c.instances[p.Name] = instance
+	c.byName[p.Name] = len(c.set.instances)
+	c.set.instances = append(c.set.instances, instance{p.Name, p.Type, plugin})
+	c.hooks(path, p.Name, plugin)
+}
+
+// hooks notes what an instance does outside of profiles.
+func (c *compiler) hooks(path, name string, plugin any) {
+	set := c.set
+	if h, ok := plugin.(scorers.Admitter); ok {
+		set.admitters = append(set.admitters, h)
+	}
+	if h, ok := plugin.(scorers.Detector); ok {
+		set.detectors = append(set.detectors, detector{h, name})
+	}
+	if h, ok := plugin.(scorers.LoadEstimator); ok {
+		if set.estimator != nil {
+			c.problem(path, "is a second plugin that estimates the load of requests; remove one")
+		}
+		set.estimator = h
+	}
+	if h, ok := plugin.(scorers.SlotWatcher); ok {
+		set.watchers = append(set.watchers, h)
+	}
+	if h, ok := plugin.(scorers.PickWatcher); ok {
+		set.picked = append(set.picked, h)
+	}
+	if h, ok := plugin.(scorers.Server); ok {
+		set.servers = append(set.servers, h)
+	}
+	if h, ok := plugin.(scorers.Sweeper); ok {
+		set.sweepers = append(set.sweepers, h)
+	}
 }
 
 func (c *compiler) profile(path string, p *plan.Profile) profile {
-	var out profile
+	out := profile{name: p.Name}
 	for i, name := range p.Filters {
-		out.filters = append(out.filters, lookup[scorers.Filter](c, path+".filters["+strconv.Itoa(i)+"]", name, "filter"))
+		f := lookup[scorers.Filter](c, path+".filters["+strconv.Itoa(i)+"]", name, "filter")
+		out.filters = append(out.filters, filter{f, name, c.typeOf(name)})
 	}
+	weights := 0.0
 	for i, ref := range p.Scorers {
-		scorer := lookup[scorers.Scorer](c, path+".scorers["+strconv.Itoa(i)+"].plugin", ref.Plugin, "scorer")
-		out.scorers = append(out.scorers, weighted{scorer, ref.Weight})
+		s := lookup[scorers.Scorer](c, path+".scorers["+strconv.Itoa(i)+"].plugin", ref.Plugin, "scorer")
+		out.scorers = append(out.scorers, weighted{s, ref.Weight, ref.Plugin, c.typeOf(ref.Plugin)})
+		weights += math.Abs(ref.Weight)
 	}
+	out.extreme = !(weights <= math.MaxFloat64)
 	out.picker = lookup[scorers.Picker](c, path+".picker", p.Picker, "picker")
 	return out
 }
 
+// typeOf returns the type of the instance called name; empty if there is none.
+func (c *compiler) typeOf(name string) string {
+	if i, ok := c.byName[name]; ok {
+		return c.set.instances[i].typ
+	}
+	return ""
+}
+
 // lookup returns the instance called name as role T.
 func lookup[T any](c *compiler, path, name, role string) T {
-	instance, ok := c.instances[name]
+	i, ok := c.byName[name]
 	if !ok {
 		c.problem(path, "plugin "+strconv.Quote(name)+" does not exist, or its own declaration is wrong")
+		var none T
+		return none
 	}
-	plugin, plays := instance.(T)
-	if ok && !plays {
+	plugin, plays := c.set.instances[i].plugin.(T)
+	if !plays {
 		c.problem(path, "plugin "+strconv.Quote(name)+" is no "+role)
 	}
 	return plugin
+}
+
+// adopt hands each instance the one of the same name and type in old.
+func (set *profiles) adopt(old *profiles) {
+	byName := make(map[string]int, len(old.instances))
+	for i := range old.instances {
+		byName[old.instances[i].name] = i
+	}
+	for i := range set.instances {
+		in := &set.instances[i]
+		keeper, ok := in.plugin.(scorers.Keeper)
+		if !ok {
+			continue
+		}
+		if j, ok := byName[in.name]; ok && old.instances[j].typ == in.typ {
+			keeper.Adopt(old.instances[j].plugin)
+		}
+	}
 }

@@ -112,7 +112,9 @@ func (h hostile) Score(_ *scorers.Cycle, _ []int32, out []float64) { copy(out, h
 
 func TestBrokenScoresAreClamped(t *testing.T) {
 	s := newScheduler(t, testPlan(4))
-	pr := &profile{scorers: []weighted{{hostile{math.NaN(), 1.5, -0.5, 0.5}, 2}, {hostile{1, 0, math.Inf(1), 0}, 1}}}
+	pr := &profile{scorers: []weighted{
+		{Scorer: hostile{math.NaN(), 1.5, -0.5, 0.5}, weight: 2}, {Scorer: hostile{1, 0, math.Inf(1), 0}, weight: 1},
+	}}
 	total := make([]float64, 4)
 	s.sum(pr, []int32{0, 1, 2, 3}, total)
 	if want := []float64{1, 2, 1, 1}; !slices.Equal(total, want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/fleet"
 	"github.com/zerohop/zerohop/scorers/prefixindex"
+	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/scorers/universal"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/report"
@@ -29,6 +30,8 @@ const (
 	NoEndpoint                // there is no endpoint at all
 	AllCooling                // every endpoint is cooled down or draining: the least bad one was taken
 	FilteredOut               // the profile's filters left nothing
+	Denied                    // an admitter refused
+	NoProfile                 // the profile handler chose none
 )
 
 // Prompt is the hashed prompt of one request. A prompt that could not be understood has no block ids.
@@ -39,6 +42,11 @@ type Prompt struct {
 	Tokens      int      // estimated prompt tokens
 	MaxTokens   int      // 0 if the client gave none
 	BlockTokens int      // block size that IDs were cut with
+
+	Model   []byte          // as the client wrote it; nil if unknown
+	Headers scorers.Headers // those that Wants names; read until Commit has returned
+	HasBody bool
+	Dry     bool // the decision is for information: nothing is remembered or counted, and it must not be committed
 }
 
 // Decision is the outcome for one request and its accounting handle. It is pointer-free and owned by the caller, one per
@@ -66,6 +74,15 @@ type Decision struct {
 	BlockTokens int32
 	Universal   int32  // leading blocks that were left out as universal, which an endpoint with a match holds too
 	Serial      uint32 // names the current attempt's pick, private to this package
+
+	Decided    uint32 // names the call of Decide
+	Charged    int32  // tokens that the current attempt is booked with
+	Estimate   int32  // what a load estimator adds to the uncached tokens of any endpoint
+	HoldTokens bool   // they stay booked until the end
+	Profile    uint8  // index of the profile that ran
+	Emptied    uint8  // index of the filter that left nothing, if Reason is FilteredOut
+	Candidates uint16 // endpoints before the filters
+	Left       uint16 // endpoints after them
 }
 
 // Scheduler is the scheduling state of one worker.
@@ -77,6 +94,10 @@ type Scheduler struct {
 	universal *universal.Finder
 	rand      scorers.Rand
 	cycle     scorers.Cycle
+	specs     []scorers.Spec // the types that there are
+	facts     scorers.Facts  // scratch
+	explain   *Explanation   // nil unless somebody asks
+	decided   uint32         // number of the newest Decide
 
 	blockTokens int
 	maxBlocks   int
@@ -87,36 +108,47 @@ type Scheduler struct {
 	match  []int32 // by slot, informative blocks
 	prompt []int32 // by slot, blocks of one of several prompts
 	cand   []int32
+	pass   []bool
 	total  []float64
 	score  []float64
 	caps   []int
 }
 
 // New returns a scheduler for a valid plan. seed makes tie-breaking reproducible.
-func New(p *plan.Plan, seed uint64) (*Scheduler, error) {
-	set, err := compile(p)
+func New(p *plan.Plan, seed uint64) (*Scheduler, error) { return newWith(p, seed, registry.Specs()) }
+
+// newWith is New where the plugins are of the given types.
+func newWith(p *plan.Plan, seed uint64, specs []scorers.Spec) (*Scheduler, error) {
+	set, err := compile(p, specs)
 	if err != nil {
 		return nil, err
 	}
 	s := &Scheduler{
+		specs:     specs,
 		set:       set,
 		fleet:     fleet.New(p.Bounds.Endpoints, p.Agent.StaleMs),
 		index:     prefixindex.New(p.Bounds.IndexBlocks),
 		universal: universal.New(0), // tune sets the bound
 		rand:      scorers.NewRand(seed),
 	}
+	s.fleet.Want(&set.wants)
+	s.tell(nil)
 	s.install(p)
 	return s, nil
 }
 
 // Reconfigure puts a new plan into force. Endpoint table, in-flight counts, health and prefix index survive; the index
-// starts anew if the block size changes. On error the old plan stays in force.
+// starts anew if the block size changes. A plugin that keeps its name and type takes over the state of the old instance. What
+// only the new plan asks of endpoints is there from the next Apply on. On error the old plan stays in force.
 func (s *Scheduler) Reconfigure(p *plan.Plan) error {
-	set, err := compile(p)
+	set, err := compile(p, s.specs)
 	if err != nil {
 		return err
 	}
+	set.adopt(s.set)
 	s.set = set
+	s.fleet.Want(&set.wants)
+	s.tell(s.fleet.Live())
 	s.fleet.Configure(p.Bounds.Endpoints, p.Agent.StaleMs)
 	s.index.SetBound(p.Bounds.IndexBlocks) // install sets the capacities
 	s.install(p)
@@ -140,7 +172,7 @@ func (s *Scheduler) install(p *plan.Plan) {
 // the call only.
 func (s *Scheduler) Apply(v snapshot.View, recvAt, now uint64) {
 	s.received = max(recvAt, 1)
-	c := s.fleet.Apply(v, recvAt, now)
+	c := s.fleet.Apply(v, factsOf(v), recvAt, now)
 	s.afterApply(c)
 	if c.Capacity {
 		s.tune()
@@ -152,9 +184,10 @@ func (s *Scheduler) afterApply(c fleet.Change) {
 	for _, slot := range c.Removed {
 		s.index.RemoveEndpoint(slot)
 	}
+	s.followSlots(&c)
 	if n := s.fleet.Slots(); n > len(s.match) {
 		s.match, s.prompt = make([]int32, n), make([]int32, n)
-		s.cand = make([]int32, 0, n)
+		s.cand, s.pass = make([]int32, 0, n), make([]bool, n)
 		s.total, s.score = make([]float64, n), make([]float64, n)
 		s.caps = make([]int, n)
 	}
@@ -184,7 +217,9 @@ type Stats struct {
 	Failures      uint64 // attempts without an answer, or with one of 500 and above
 	CoolDowns     uint64 // endpoints that were cooled down
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
-	Clamped       uint64 // scores outside [0,1]
+	Clamped       uint64 // scores outside [0,1], and totals that are no number
+	Denied        uint64 // requests that an admitter refused
+	LatePicks     uint64 // picks that plugins were not told of, for another decision had begun
 	IndexRecords  int    // (endpoint, block) records held
 	IndexEvicted  uint64 // records evicted for capacity
 	Overflow      uint64 // gauge: endpoints of the newest list that are ignored for being beyond the configured bound
@@ -244,6 +279,6 @@ func (s *Scheduler) Stats(now uint64) Stats {
 		st.SnapshotAgeMs = (now - s.received) / 1e6
 	}
 	st.Bytes = s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() +
-		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
+		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + cap(s.pass) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
 	return st
 }

@@ -1,0 +1,129 @@
+package sched
+
+import "slices"
+
+// The most that an Explanation lists.
+const (
+	maxExplained = 5
+	maxRemoved   = 16
+)
+
+// Explanation says how a decision came about. It is reused: what it holds is valid until the next Decide that fills it, and
+// slots until the next Apply.
+type Explanation struct {
+	Reason           Reason
+	Profile, Handler string // names
+	Candidates, Left int    // before and after the filters
+	Filters          []FilterStep
+	Scorers          []ScorerStep
+	Best             []Explained // the first of the ranked list, best first
+	Removed          []Removed   // the first of those that filters took away
+	Ties             int         // candidates with the greatest total
+	Saturation       []Saturation
+
+	scores []float64 // by scorer, then by candidate
+	totals []float64
+	cand   []int32 // as scored
+	before []int32 // input of the filter that runs
+}
+
+// FilterStep is one filter that ran.
+type FilterStep struct {
+	Plugin, Type  string
+	Before, After int
+}
+
+// ScorerStep is one scorer that ran.
+type ScorerStep struct {
+	Plugin, Type string
+	Weight       float64
+}
+
+// Explained is one endpoint of the ranked list.
+type Explained struct {
+	Slot    int32
+	Gen     uint32
+	Matched int32
+	Total   float64
+	Scores  []float64 // raw, by scorer
+}
+
+// Removed is one endpoint that a filter took away.
+type Removed struct {
+	Slot int32
+	By   int // index in Filters
+}
+
+// Saturation is what one detector says of all candidates.
+type Saturation struct {
+	Plugin string
+	Value  float64
+}
+
+// Explain has the decisions from now on explained in e; nil ends that.
+func (s *Scheduler) Explain(e *Explanation) { s.explain = e }
+
+// reset empties e for the plugins of set.
+func (e *Explanation) reset(set *profiles) {
+	*e = Explanation{
+		Handler: set.handlerRef, Filters: e.Filters[:0], Scorers: e.Scorers[:0], Best: e.Best[:0], Removed: e.Removed[:0],
+		Saturation: e.Saturation[:0], scores: e.scores[:0], totals: e.totals[:0], cand: e.cand[:0], before: e.before[:0],
+	}
+}
+
+// candidates notes the candidates before any plugin sees them.
+func (e *Explanation) candidates(s *Scheduler, cand []int32) {
+	e.Candidates, e.Left = len(cand), len(cand)
+	e.before = append(e.before[:0], cand...)
+	for i := range s.set.detectors {
+		d := &s.set.detectors[i]
+		e.Saturation = append(e.Saturation, Saturation{d.name, d.Saturation(&s.cycle, cand)})
+	}
+}
+
+// filtered notes what a filter left of the candidates.
+func (e *Explanation) filtered(f *filter, cand []int32) {
+	for _, slot := range e.before {
+		if len(e.Removed) == maxRemoved || len(cand) == len(e.before) {
+			break
+		}
+		if !slices.Contains(cand, slot) {
+			e.Removed = append(e.Removed, Removed{slot, len(e.Filters)})
+		}
+	}
+	e.Filters = append(e.Filters, FilterStep{f.name, f.typ, len(e.before), len(cand)})
+	e.before = append(e.before[:0], cand...)
+	e.Left = len(cand)
+}
+
+// scored notes the scores that a scorer gave.
+func (e *Explanation) scored(w *weighted, score []float64) {
+	e.Scorers = append(e.Scorers, ScorerStep{w.name, w.typ, w.weight})
+	e.scores = append(e.scores, score...)
+}
+
+// summed notes the totals before a picker reorders them.
+func (e *Explanation) summed(cand []int32, total []float64) {
+	e.cand, e.totals = append(e.cand[:0], cand...), append(e.totals[:0], total...)
+	best := slices.Max(total)
+	for _, t := range total {
+		if t == best {
+			e.Ties++
+		}
+	}
+}
+
+// ranked notes the first of the ranked list.
+func (e *Explanation) ranked(d *Decision) {
+	for i := range min(int(d.N), maxExplained) {
+		at := slices.Index(e.cand, d.Slots[i])
+		if at < 0 {
+			continue // no candidate: a picker that broke its contract
+		}
+		x := Explained{Slot: d.Slots[i], Gen: d.Gen[i], Matched: d.Match[i], Total: e.totals[at]}
+		for k := range e.Scorers {
+			x.Scores = append(x.Scores, e.scores[k*len(e.cand)+at])
+		}
+		e.Best = append(e.Best, x)
+	}
+}
