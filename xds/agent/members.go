@@ -15,6 +15,7 @@ import (
 // take makes list the endpoints that are there, and begins to drain the others.
 func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
 	now := time.Now()
+	f.count.Store(int64(max(len(list), len(f.members)))) // before scraping begins: the phases depend on it
 	there := make(map[key]bool, len(list))
 	for i := range list {
 		e := &list[i]

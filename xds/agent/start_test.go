@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,6 +120,42 @@ func TestEditForEnvoysWithoutAgent(t *testing.T) {
 type idle struct{}
 
 func (idle) Run(ctx context.Context, _ discovery.Endpoint, _ func(scrape.Sample)) { <-ctx.Done() }
+
+// counting is a scraper that notes how many endpoints there were when each of its runs began.
+type counting struct {
+	f     *fleet
+	least atomic.Int64
+}
+
+func (c *counting) Run(ctx context.Context, _ discovery.Endpoint, _ func(scrape.Sample)) {
+	c.least.Store(min(c.least.Load(), c.f.count.Load()))
+	<-ctx.Done()
+}
+
+// TestPhasesKnowTheFleet checks that no scraping of the first list begins before the number of endpoints is known: all would
+// begin together, and stay together.
+func TestPhasesKnowTheFleet(t *testing.T) {
+	const n = 100
+	var list []discovery.Endpoint
+	for i := range n {
+		list = append(list, discovery.Endpoint{
+			Namespace: "n", Name: strconv.Itoa(i), Address: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(8000+i)),
+		})
+	}
+	store := publish.NewStore(time.Now())
+	f := newFleet(settings{drain: time.Minute}, store, publish.NewFleet(store), func() {}, slog.New(slog.DiscardHandler))
+	c := &counting{f: f}
+	c.least.Store(n)
+	f.set.scraper = c
+	ctx, cancel := context.WithCancel(t.Context())
+	f.take(ctx, list)
+	time.Sleep(10 * time.Millisecond) // let them begin
+	cancel()
+	f.scrapes.Wait()
+	if got := c.least.Load(); got != n {
+		t.Errorf("a scraping began when %d endpoints were known, want %d", got, n)
+	}
+}
 
 // TestLateResultIsDropped has an endpoint leave and come back while a result of its first scraping is on its way.
 func TestLateResultIsDropped(t *testing.T) {
