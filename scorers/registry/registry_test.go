@@ -14,6 +14,9 @@ import (
 // headings are what each plugin's README has, in this order.
 var headings = []string{"What it prefers and why", "Formula", "Inputs", "Parameters", "Failure behaviour", "Example"}
 
+// samples are parameters for the types that cannot do without.
+var samples = map[string]plan.Params{}
+
 func TestSpecsAreSorted(t *testing.T) {
 	specs := Specs()
 	if !slices.IsSortedFunc(specs, func(a, b scorers.Spec) int { return strings.Compare(a.Type, b.Type) }) {
@@ -29,14 +32,20 @@ func TestSpecsAreSorted(t *testing.T) {
 func TestInstancesPlayTheirKinds(t *testing.T) {
 	for _, s := range Specs() {
 		t.Run(s.Type, func(t *testing.T) {
-			plugin, err := scorers.Alone(&s, s.Defaults())
+			params, err := s.Complete(samples[s.Type])
 			if err != nil {
-				t.Fatalf("the defaults are refused: %v", err)
+				t.Fatalf("the parameters are incomplete: %v", err)
+			}
+			plugin, err := scorers.Alone(&s, params)
+			if err != nil {
+				t.Fatalf("the parameters are refused: %v", err)
 			}
 			_, filter := plugin.(scorers.Filter)
 			_, scorer := plugin.(scorers.Scorer)
 			_, picker := plugin.(scorers.Picker)
 			_, handler := plugin.(scorers.ProfileHandler)
+			_, admitter := plugin.(scorers.Admitter)
+			_, detector := plugin.(scorers.Detector)
 			for _, k := range []struct {
 				kind  scorers.Kind
 				plays bool
@@ -45,6 +54,8 @@ func TestInstancesPlayTheirKinds(t *testing.T) {
 				{scorers.KindScorer, scorer},
 				{scorers.KindPicker, picker},
 				{scorers.KindProfileHandler, handler},
+				{scorers.KindAdmitter, admitter},
+				{scorers.KindDetector, detector},
 			} {
 				if declared := s.Kinds&k.kind != 0; declared != k.plays {
 					t.Errorf("kind %d: declared %v, implemented %v", k.kind, declared, k.plays)
@@ -56,20 +67,28 @@ func TestInstancesPlayTheirKinds(t *testing.T) {
 
 func TestDefaultsHaveTheirKind(t *testing.T) {
 	for _, s := range Specs() {
-		for _, p := range s.Params {
-			ok := false
-			switch p.Default.(type) {
-			case float64:
-				ok = p.Kind == plan.Number
-			case bool:
-				ok = p.Kind == plan.Bool
-			case string:
-				ok = p.Kind == plan.String
-			}
-			if !ok || p.Doc == "" {
-				t.Errorf("%s.%s: default %#v of kind %d, doc %q", s.Type, p.Name, p.Default, p.Kind, p.Doc)
-			}
+		checkParams(t, s.Type, s.Params)
+	}
+}
+
+// checkParams wants a text for each parameter, fields included, and a default of its kind where there is one.
+func checkParams(t *testing.T, path string, params []scorers.Param) {
+	for _, p := range params {
+		ok := false
+		switch p.Default.(type) {
+		case nil:
+			ok = true
+		case float64:
+			ok = p.Kind == plan.Number
+		case bool:
+			ok = p.Kind == plan.Bool
+		case string:
+			ok = p.Kind == plan.String
 		}
+		if !ok || p.Doc == "" || p.Default != nil && p.Shape != scorers.Scalar {
+			t.Errorf("%s.%s: default %#v of kind %d, doc %q", path, p.Name, p.Default, p.Kind, p.Doc)
+		}
+		checkParams(t, path+"."+p.Name, p.Fields)
 	}
 }
 
