@@ -15,7 +15,17 @@ import (
 var headings = []string{"What it prefers and why", "Formula", "Inputs", "Parameters", "Failure behaviour", "Example"}
 
 // samples are parameters for the types that cannot do without.
-var samples = map[string]plan.Params{}
+var samples = map[string]plan.Params{
+	"session-id-producer": {text("headerName", "x-session")},
+}
+
+func text(name, value string) plan.Param {
+	return plan.Param{Name: name, Kind: plan.String, Str: value}
+}
+
+func number(name string, value float64) plan.Param {
+	return plan.Param{Name: name, Kind: plan.Number, Num: value}
+}
 
 func TestSpecsAreSorted(t *testing.T) {
 	specs := Specs()

@@ -1,0 +1,78 @@
+// Package sessionidproducer provides the plugin type session-id-producer: a request's session is named by a header or by a
+// cookie, for the plugins that keep sessions together.
+package sessionidproducer
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// Type is the plugin type.
+const Type = "session-id-producer"
+
+const (
+	paramHeader = "headerName"
+	paramCookie = "cookieName"
+)
+
+// Spec describes the plugin type.
+var Spec = scorers.Spec{
+	Type:  Type,
+	Kinds: scorers.KindProducer,
+	Params: []scorers.Param{
+		{Name: paramHeader, Kind: plan.String, Doc: "request header whose value is the session's id"},
+		{Name: paramCookie, Kind: plan.String, Doc: "cookie whose value is the session's id"},
+	},
+	Produces: []scorers.DataKey{scorers.DataSessionID},
+	New:      newProducer,
+}
+
+// Producer says which session a request belongs to.
+type Producer struct {
+	header scorers.HeaderID
+	cookie string // name of the cookie in that header; empty if the header is the id
+}
+
+func newProducer(u *scorers.Setup) (any, error) {
+	header := strings.TrimSpace(u.Params.String(paramHeader, ""))
+	cookie := strings.TrimSpace(u.Params.String(paramCookie, ""))
+	switch {
+	case header == "" && cookie == "":
+		return nil, errors.New("says neither " + paramHeader + " nor " + paramCookie + "; give one of them")
+	case header != "" && cookie != "":
+		return nil, errors.New("says both " + paramHeader + " and " + paramCookie + "; remove one of them")
+	case cookie != "":
+		header = "cookie"
+	}
+	return &Producer{header: u.Header(header), cookie: cookie}, nil
+}
+
+// SessionID returns the id of the request's session; empty if it names none. It is valid during the cycle.
+func (p *Producer) SessionID(c *scorers.Cycle) []byte {
+	value := c.Request.Headers.Get(p.header)
+	if p.cookie != "" {
+		value = cookieValue(value, p.cookie)
+	}
+	return value
+}
+
+// cookieValue returns the value of the first cookie called name in a cookie header.
+func cookieValue(header []byte, name string) []byte {
+	for len(header) > 0 {
+		var pair []byte
+		if i := bytes.IndexByte(header, ';'); i >= 0 {
+			pair, header = header[:i], header[i+1:]
+		} else {
+			pair, header = header, nil
+		}
+		pair = bytes.TrimSpace(pair)
+		if i := bytes.IndexByte(pair, '='); i >= 0 && string(pair[:i]) == name {
+			return bytes.TrimSpace(pair[i+1:])
+		}
+	}
+	return nil
+}
