@@ -20,6 +20,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	}
 	v.sched.Commit(start, &p, &s.d)
 	v.releaseScanner(s)
+	v.releaseCapture(s)
 	if outcome == sched.AllCooling {
 		s.reason = reasonAllCooling
 	}
@@ -35,11 +36,15 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 
 // prompt fills p from the scanner. An unknown prompt stays empty: it is routed by load.
 func (v *VM) prompt(s *stream, p *sched.Prompt) {
+	p.Headers, p.HasBody = v.headers(s), s.hasBody
 	if s.scanner < 0 {
 		return
 	}
 	sc := v.scanners[s.scanner]
 	p.MaxTokens = sc.MaxTokens()
+	if s.reason != reasonTruncated && s.reason != reasonNotJSON {
+		p.Model = sc.Model() // else it may be a part of the name
+	}
 	if s.reason != reasonScored {
 		p.Tokens = s.seen / blockhash.BytesPerToken
 		return

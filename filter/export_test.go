@@ -1,6 +1,9 @@
 package filter
 
-import "github.com/zerohop/zerohop/scorers/sched"
+import (
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/sched"
+)
 
 // SchedStats returns the scheduler's figures; the zero value before the first configuration.
 func (v *VM) SchedStats() sched.Stats {
@@ -24,3 +27,26 @@ func (v *VM) OpenStreams() int {
 
 // OpenContexts counts the contexts in the context table.
 func (v *VM) OpenContexts() int { return v.contexts.n }
+
+// OpenCaptures counts the requests whose headers are kept.
+func (v *VM) OpenCaptures() int { return len(v.captures) - len(v.freeCaptures) }
+
+// MaxCaptures is the most requests whose headers are kept.
+const MaxCaptures = maxCaptures
+
+// WatchHeaders has request headers kept as if the plan's plugins had asked for them.
+func (v *VM) WatchHeaders(names ...string) { v.watchHeaders(names, v.plan) }
+
+// Captured returns what is kept of the headers of the newest request that has any.
+func (v *VM) Captured() *scorers.Headers {
+	newest := (*stream)(nil)
+	for i := range v.streams {
+		if s := &v.streams[i]; s.serial != 0 && s.capture != noCapture && (newest == nil || s.serial > newest.serial) {
+			newest = s
+		}
+	}
+	if newest == nil {
+		return &scorers.Headers{}
+	}
+	return &v.captures[newest.capture]
+}

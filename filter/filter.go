@@ -9,6 +9,7 @@ package filter
 
 import (
 	"github.com/zerohop/zerohop/filter/scan"
+	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -40,13 +41,17 @@ type VM struct {
 	freeScanners []int32
 	scratch      scan.Scratch // memory of the scanners for tool definitions
 
-	plan   *plan.Plan
-	how    destination // the plan's
-	sched  *sched.Scheduler
-	intake intake
-	worker reporter
-	stats  stats
-	heap   heapGuard
+	captures     []scorers.Headers
+	freeCaptures []int32
+
+	plan     *plan.Plan
+	how      destination // the plan's
+	interest interest    // in request headers
+	sched    *sched.Scheduler
+	intake   intake
+	worker   reporter
+	stats    stats
+	heap     heapGuard
 
 	warmed bool // the code has run once, or this is the run
 	body   bodySource
@@ -100,6 +105,7 @@ func (v *VM) Configure(id uint32, size int) bool {
 		return false
 	}
 	v.plan, v.how = p, destinationOf(p.Destination)
+	v.watchHeaders(v.sched.Wants().Headers, p)
 	v.setRoot(id, rootDownstream)
 	v.active = id
 	v.intake.reset(p.Agent.Cluster != "")
@@ -200,6 +206,7 @@ func (v *VM) Recovered(id uint32) {
 	}
 	if s, _, attempt := v.lookup(id); s != nil && !attempt {
 		v.releaseScanner(s)
+		v.releaseCapture(s)
 		if s.phase < phaseDecided {
 			s.phase = phaseDecided
 			v.fallBack(id)

@@ -1,8 +1,11 @@
 package filter
 
 import (
+	"math/bits"
+
 	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/filter/scan"
+	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -20,7 +23,7 @@ func (v *VM) RequestHeaders(id uint32, endOfStream bool) Action {
 		return v.attemptHeaders(id)
 	}
 	s := &v.streams[ref]
-	s.reason = v.readHeaders(s)
+	s.reason, s.hasBody = v.readHeaders(s), !endOfStream
 	switch {
 	case endOfStream:
 		if s.reason == reasonScored {
@@ -120,39 +123,38 @@ type bodySource struct{ host Host }
 // Body implements scan.Source.
 func (b *bodySource) Body(off, limit int) []byte { return b.host.Body(off, min(limit, bodyWindow)) }
 
-// readHeaders finds out what kind of request s is, and removes headers that only the filter may set. It returns
-// reasonScored if the body is to be scanned.
+// readHeaders finds out what kind of request s is, keeps the headers that plugins read, and removes those that are not to go
+// on. It returns reasonScored if the body is to be scanned.
 func (v *VM) readHeaders(s *stream) reason {
 	var path []byte
 	post := false
-	var ours [len(names.Stripped)]bool
-	found := false
+	found := uint64(0) // by the bits of v.interest
 	r := pairs.Read(v.host.RequestHeaders())
 	for {
 		key, value, ok := r.Next()
 		if !ok {
 			break
 		}
-		switch {
-		case len(key) == 0:
-		case key[0] == ':':
+		if m := v.interest.byLen[min(len(key), longNames)]; m != 0 {
+			if i := v.interest.find(m, key); i >= 0 {
+				found |= 1 << i
+				if i < v.interest.count {
+					v.capture(s, scorers.HeaderID(i), value)
+				}
+			}
+		}
+		if len(key) > 0 && key[0] == ':' {
 			switch string(key) {
 			case ":path":
 				path = value
 			case ":method":
 				post = string(value) == "POST"
 			}
-		case key[0] == 'x':
-			for i := range names.Stripped {
-				if string(key) == names.Stripped[i] {
-					ours[i], found = true, true
-				}
-			}
 		}
 	}
 	api, known := apiOf(path)
-	if found {
-		v.strip(&ours)
+	if found &= v.interest.removed; found != 0 {
+		v.strip(found)
 	}
 	s.api = api
 	switch {
@@ -164,12 +166,13 @@ func (v *VM) readHeaders(s *stream) reason {
 	return reasonScored
 }
 
-func (v *VM) strip(ours *[len(names.Stripped)]bool) {
-	v.stats.n[cStripped]++
-	for i := range ours {
-		if ours[i] {
-			v.host.RemoveRequestHeader(names.Stripped[i])
-		}
+// strip removes the request headers whose bits are in m.
+func (v *VM) strip(m uint64) {
+	if m&v.interest.forged != 0 {
+		v.stats.n[cStripped]++
+	}
+	for ; m != 0; m &= m - 1 {
+		v.host.RemoveRequestHeader(v.interest.names[bits.TrailingZeros64(m)])
 	}
 }
 

@@ -11,6 +11,7 @@ type stream struct {
 	serial  uint32 // tells this use of the record from earlier ones
 	next    int32  // next free record
 	scanner int32  // index into VM.scanners; -1 if none
+	capture int32  // index into VM.captures; noCapture if none
 	nextTry int32  // slot announced for the attempt after the current one; -1 if none
 	nextGen uint32 // generation of nextTry when it was announced
 	seen    int    // bytes of the body that were scanned
@@ -20,6 +21,7 @@ type stream struct {
 	how       destination
 	api       scan.API
 	reason    reason
+	hasBody   bool // more than headers
 	attempts  bool // the attempt filter has seen this stream
 	responded bool // a response came from an endpoint
 	firstByte bool // its first body byte came
@@ -55,7 +57,7 @@ func (v *VM) newStream(ctx uint32) int32 {
 	s := &v.streams[ref]
 	v.free = s.next
 	v.serial++
-	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, nextTry: -1}
+	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, capture: noCapture, nextTry: -1}
 	s.d.Cur = -1
 	return ref
 }
@@ -65,6 +67,7 @@ func (v *VM) newStream(ctx uint32) int32 {
 func (v *VM) endStream(ref int32) {
 	s := &v.streams[ref]
 	v.releaseScanner(s)
+	v.releaseCapture(s)
 	s.serial = 0
 	s.next = v.free
 	v.free = ref

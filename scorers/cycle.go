@@ -112,6 +112,9 @@ func (h *Headers) Set(id HeaderID, value []byte, limit int) bool {
 	if len(h.text)+len(value) > min(limit, MaxHeaderText) {
 		return false
 	}
+	if h.text == nil {
+		h.text = make([]byte, 0, 256) // so that an empty value is not nil
+	}
 	start := len(h.text)
 	h.text = append(h.text, value...)
 	h.at[id] = headerSpan{uint16(start + 1), uint16(len(h.text) + 1)}

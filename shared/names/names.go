@@ -36,6 +36,47 @@ const (
 	HeaderTPOT, HeaderTPOTOld = "x-llm-d-slo-tpot-ms", "x-slo-tpot-ms"
 )
 
+// SystemOwned lists the request headers that are meant for a scheduler, and not for what it schedules: a client's values are
+// not to reach a model server. They are read where a plugin asks, and removed unless parity is epp.
+var SystemOwned = [...]string{
+	HeaderObjective, HeaderObjectiveOld, HeaderTTFT, HeaderTTFTOld, HeaderTPOT, HeaderTPOTOld,
+	"x-llm-d-inference-fairness-id", "x-gateway-inference-fairness-id",
+	"x-llm-d-model-name-rewrite", "x-gateway-model-name-rewrite",
+	"x-prefiller-host-port", "x-encoder-hosts-ports", "x-data-parallel-host-port", "x-kv-cache-source-host-port",
+}
+
+// Headers of explained picks.
+const (
+	// HeaderExplain with the value ExplainHeaders asks for the response headers below. In a response it says how the request
+	// was explained, if it was.
+	HeaderExplain = "x-zerohop-explain"
+	// HeaderProfile names the profile, the profile handler, the reason, the parity and the plan's revision.
+	HeaderProfile = "x-zerohop-profile"
+	// HeaderCandidates says how many endpoints were candidates, and how many the filters left.
+	HeaderCandidates = "x-zerohop-candidates"
+	// HeaderFiltered lists what each filter left, and the first endpoints that were taken away.
+	HeaderFiltered = "x-zerohop-filtered"
+	// HeaderScore, with -1 to -5 behind it, lists the scores of one of the best endpoints.
+	HeaderScore = "x-zerohop-score"
+	// HeaderInputs lists the numbers that the best endpoints were scored with, and their ages.
+	HeaderInputs = "x-zerohop-inputs"
+	// HeaderMatch says how long the match with the endpoint's prefix cache is believed to be.
+	HeaderMatch = "x-zerohop-match"
+	// HeaderPick names the endpoint that answered and the number of its attempt.
+	HeaderPick = "x-zerohop-pick"
+)
+
+// Values of HeaderExplain: what a request asks for, and what a response says.
+const (
+	ExplainHeaders = "headers"
+	ExplainDryRun  = "dry-run"
+	ExplainBusy    = "busy" // too many requests are being explained
+)
+
+// PathExplain answers a POST of a request body with what would be decided about it, as JSON. The parameter path in the query is
+// the path that the request would have.
+const PathExplain = "/zerohop/explain"
+
 // Headers of a poll of the agent.
 const (
 	// HeaderNode carries Envoy's node id.
@@ -78,6 +119,8 @@ const (
 	// StatePick is the property that says what was picked: the access log prints it, and the id at its end leads the
 	// attempt filter to its stream.
 	StatePick = "zerohop.pick"
+	// StateChain is the property with a sample of the prompt's chain hashes, for the access log.
+	StateChain = "zerohop.chain"
 	// StateOriginalDst is Envoy's filter-state object that an ORIGINAL_DST cluster reads first.
 	StateOriginalDst = "envoy.network.transport_socket.original_dst_address"
 )
@@ -86,6 +129,8 @@ const (
 const (
 	// PropertyUpstreamAddress is the ip:port of the endpoint that the newest attempt went to.
 	PropertyUpstreamAddress = "upstream\x00address"
+	// PropertySourceAddress is the client's ip:port, as Envoy determined it.
+	PropertySourceAddress = "source\x00address"
 	// PropertyNodeID is the id of this Envoy's node.
 	PropertyNodeID = "xds\x00node\x00id"
 )

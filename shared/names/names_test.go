@@ -8,7 +8,9 @@ import (
 )
 
 func TestHeaders(t *testing.T) {
-	headers := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason, HeaderNode, HeaderModule}
+	headers := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason, HeaderNode, HeaderModule,
+		HeaderExplain, HeaderProfile, HeaderCandidates, HeaderFiltered, HeaderScore, HeaderInputs, HeaderMatch, HeaderPick}
+	headers = append(headers, SystemOwned[:]...)
 	for _, h := range headers {
 		t.Run(h, func(t *testing.T) {
 			// Envoy stores names in lower case and compares them byte by byte.
@@ -45,7 +47,7 @@ func TestSharedDataKeys(t *testing.T) {
 }
 
 func TestFilterStateKeys(t *testing.T) {
-	for _, key := range []string{StatePick} {
+	for _, key := range []string{StatePick, StateChain} {
 		if !strings.HasPrefix(key, "zerohop.") {
 			t.Errorf("%q lacks the prefix zerohop.", key)
 		}
