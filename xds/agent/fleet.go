@@ -16,6 +16,8 @@ import (
 const (
 	// coalesce is the least time between two versions: the results of many endpoints go out together.
 	coalesce = 10 * time.Millisecond
+	// gather is how long the first result waits for others: endpoints are scraped in groups.
+	gather = 3 * time.Millisecond
 	// drainCheck is how often drained endpoints are looked for.
 	drainCheck = 500 * time.Millisecond
 	// drainLeast is how long an endpoint drains at least: until then not every worker need have heard of it.
@@ -113,6 +115,7 @@ func (f *fleet) run(ctx context.Context) {
 	drains := time.NewTicker(drainCheck)
 	defer drains.Stop()
 	due := false // a version is due when gap fires
+	var last time.Time
 	for {
 		news := false
 		select {
@@ -129,10 +132,10 @@ func (f *fleet) run(ctx context.Context) {
 			news = f.dropDrained() || f.patienceEnds()
 		case <-gap.C:
 			f.publish()
-			due = false
+			last, due = time.Now(), false
 		}
 		if news && !due {
-			gap.Reset(max(coalesce, f.store.Pace()))
+			gap.Reset(max(gather, max(coalesce, f.store.Pace())-time.Since(last)))
 			due = true
 		}
 	}
