@@ -16,7 +16,7 @@ const (
 // Commit records the first attempt: in-flight counts, picks since the scrape, and the prompt's chain in the prefix index
 // of the chosen endpoint. p is the prompt given to Decide, unchanged since.
 func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
-	if d.N == 0 || d.Cur >= 0 {
+	if d.N == 0 || d.Cur >= 0 || p.Dry {
 		return
 	}
 	s.begin(now, d, 0)

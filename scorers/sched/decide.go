@@ -230,7 +230,8 @@ func (s *Scheduler) filter(pr *profile, cand []int32, d *Decision) []int32 {
 	return cand
 }
 
-// sum writes the weighted total of each candidate's scores. Scores that break the contract are clamped and counted.
+// sum writes the weighted total of each candidate's scores. Scores that break the contract are clamped and counted. A total
+// can be infinite, where weights are huge, and is never NaN: each term is finite.
 func (s *Scheduler) sum(pr *profile, cand []int32, total []float64) {
 	clear(total)
 	score := s.score[:len(cand)]
@@ -246,19 +247,6 @@ func (s *Scheduler) sum(pr *profile, cand []int32, total []float64) {
 				s.stats.Clamped++
 			}
 			total[i] += w.weight * v
-		}
-	}
-	if pr.extreme {
-		s.repair(total)
-	}
-}
-
-// repair puts totals that are no number, for infinite ones of both signs were added, behind all others.
-func (s *Scheduler) repair(total []float64) {
-	for i, v := range total {
-		if v != v {
-			total[i] = -math.MaxFloat64
-			s.stats.Clamped++
 		}
 	}
 }

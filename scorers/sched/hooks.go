@@ -56,7 +56,7 @@ func (s *Scheduler) told(d *Decision) {
 	if len(s.set.picked) == 0 {
 		return
 	}
-	if d.Decided != s.decided || s.cycle.Dry {
+	if d.Decided != s.decided {
 		s.stats.LatePicks++
 		return
 	}

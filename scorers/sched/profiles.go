@@ -2,7 +2,6 @@ package sched
 
 import (
 	"errors"
-	"math"
 	"strconv"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -47,7 +46,6 @@ type profile struct {
 	filters []filter
 	scorers []weighted
 	picker  scorers.Picker
-	extreme bool // the weights are so large that a total may be infinite
 }
 
 type filter struct {
@@ -185,13 +183,10 @@ func (c *compiler) profile(path string, p *plan.Profile) profile {
 		f := lookup[scorers.Filter](c, path+".filters["+strconv.Itoa(i)+"]", name, "filter")
 		out.filters = append(out.filters, filter{f, name, c.typeOf(name)})
 	}
-	weights := 0.0
 	for i, ref := range p.Scorers {
 		s := lookup[scorers.Scorer](c, path+".scorers["+strconv.Itoa(i)+"].plugin", ref.Plugin, "scorer")
 		out.scorers = append(out.scorers, weighted{s, ref.Weight, ref.Plugin, c.typeOf(ref.Plugin)})
-		weights += math.Abs(ref.Weight)
 	}
-	out.extreme = !(weights <= math.MaxFloat64)
 	out.picker = lookup[scorers.Picker](c, path+".picker", p.Picker, "picker")
 	return out
 }

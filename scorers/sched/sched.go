@@ -217,7 +217,7 @@ type Stats struct {
 	Failures      uint64 // attempts without an answer, or with one of 500 and above
 	CoolDowns     uint64 // endpoints that were cooled down
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
-	Clamped       uint64 // scores outside [0,1], and totals that are no number
+	Clamped       uint64 // scores outside [0,1]
 	Denied        uint64 // requests that an admitter refused
 	LatePicks     uint64 // picks that plugins were not told of, for another decision had begun
 	IndexRecords  int    // (endpoint, block) records held
