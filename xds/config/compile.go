@@ -36,7 +36,7 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 		Destination:    z.DestinationMode,
 		FailureMode:    z.FailureMode,
 		Parity:         z.Parity,
-		Bounds:         plan.Bounds{Endpoints: z.Bounds.Endpoints, IndexBlocks: z.Bounds.IndexBlocks},
+		Bounds:         plan.Bounds{Endpoints: z.Bounds.Endpoints, IndexBlocks: z.Bounds.IndexBlocks, Sessions: z.Bounds.Sessions},
 		Prefix:         c.Prefix,
 		Plugins:        c.Plugins,
 		Profiles:       c.Profiles,
@@ -45,14 +45,26 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 			Cluster:       s.AgentCluster,
 			PollTimeoutMs: int(pollTimeout.Milliseconds()),
 			StaleMs:       int(z.Scrape.StaleAfter().Milliseconds()),
+			ScrapeMs:      int(z.Scrape.Interval.Milliseconds()),
 		},
 	}
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
-		p.Endpoints = append(p.Endpoints, plan.Endpoint{Name: e.ID(), Address: e.Address.String()})
+		p.Endpoints = append(p.Endpoints, plan.Endpoint{Name: e.ID(), Address: e.Address.String(), Labels: c.labels(e)})
 	}
 	p.Revision = revision(p)
 	return p
+}
+
+// labels returns the labels of e that plugins read.
+func (c *Config) labels(e *discovery.Endpoint) []plan.Label {
+	var out []plan.Label
+	for _, key := range c.Wants.Labels {
+		if value, ok := e.Labels[key]; ok {
+			out = append(out, plan.Label{Key: key, Value: value})
+		}
+	}
+	return out
 }
 
 // revision returns the hash of p without its revision.

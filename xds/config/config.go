@@ -8,7 +8,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -17,10 +16,11 @@ import (
 
 // Config is what the documents say: defaults applied, references resolved.
 type Config struct {
-	Plugins  []plan.Plugin  // declared ones in order, then those that defaulting added
+	Plugins  []plan.Plugin  // those that the filter makes, in its order: producers first
 	Profiles []plan.Profile // at least one
 	Handler  string         // name of the profile handler among Plugins
 	Prefix   plan.Prefix
+	Wants    scorers.Wants // what the plugins read
 
 	Zerohop   Zerohop        // the second document
 	Discovery *FileDiscovery // plugin that dataLayer.discovery refers to; nil if none
@@ -28,10 +28,9 @@ type Config struct {
 	Warnings []strictyaml.Problem // what was accepted but will surprise
 	Defaults []Default            // what the documents left open
 
-	lines       map[string]int // of the settings that the ZerohopConfig has, and of Discovery, by path
-	places      []int          // of Plugins among all that are declared
-	discoveryAt int            // of Discovery
-	refs        [][]int        // by profile and scorer: place among the profile's references; -1 in the implicit profile
+	lines map[string]int // of the settings that the ZerohopConfig has, and of Discovery, by path
+	all   []listed       // declared plugins in order, then those that defaulting added
+	refs  [][]int        // by profile and scorer: place among the profile's references; -1 in the implicit profile
 }
 
 // DefaultDocument stands in for an EndpointPickerConfig that is absent.
@@ -68,6 +67,7 @@ func Load(doc []byte, types []scorers.Spec) (*Config, error) {
 		l.picker(picker)
 	}
 	l.zerohop(zerohop)
+	l.build()
 	if l.problems.Len() == 0 {
 		l.accepted(zerohop)
 	}
@@ -96,20 +96,4 @@ func (l *loader) picker(root strictyaml.Node) {
 	l.profiles(root.Field("schedulingProfiles"))
 	l.handler(root.Field("plugins"))
 	l.prefix()
-}
-
-// accepted compiles the result and lets the plan's own rules judge it.
-func (l *loader) accepted(zerohop strictyaml.Node) {
-	_, err := plan.Parse(plan.Append(nil, l.config().Plan(Settings{})))
-	if err == nil {
-		return
-	}
-	for text := range strings.SplitSeq(err.Error(), "\n") {
-		path, what, _ := strings.Cut(text, ": ")
-		if n := at(zerohop, path); strings.HasPrefix(path, "bounds.") && n.Exists() {
-			n.Problemf("%s", what)
-			continue
-		}
-		l.problems.Addf("plan", "%s", text)
-	}
 }

@@ -202,7 +202,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		{
 			"refused by the type itself", header + "plugins: [{type: load-aware-scorer, parameters: {threshold: -1}}]",
-			`line 3: plugins[0].parameters: threshold: want 0 or more`,
+			`line 3: plugins[0].parameters.threshold: want 0 or more`,
 		},
 		{
 			"L9 undeclared reference", header + "schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}]}]",
@@ -265,7 +265,7 @@ plugins:
 			`line 5: plugins[0].parameters.label: must be a string, not the number 1; put it in quotes
 line 5: plugins[0].parameters.other: unknown field "other"; plugin type "some-filter" has label, strict
 line 5: plugins[0].parameters.strict: must be true or false, not the string "yes"
-line 6: plugins[1].parameters.matchLengthWeight: 1.5 is outside 0 to 1 (share of the length term)
+line 6: plugins[1].parameters.matchLengthWeight: 1.5 does not fit; want a number from 0 to 1 (share of the length term)
 line 7: plugins[2].parameters.a: unknown field "a"; plugin type "random-picker" has no parameters`,
 		},
 		{
@@ -411,7 +411,7 @@ func TestPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c.Zerohop.DestinationMode, c.Zerohop.FailureMode, c.Zerohop.Scrape.Interval = plan.DestinationFilterState, plan.FailOpen, tt.interval
 			p := c.Plan(Settings{AgentCluster: "agent", Endpoints: eps})
-			want := plan.Agent{Cluster: "agent", PollTimeoutMs: 30000, StaleMs: tt.staleMs}
+			want := plan.Agent{Cluster: "agent", PollTimeoutMs: 30000, StaleMs: tt.staleMs, ScrapeMs: int(tt.interval.Milliseconds())}
 			if d := cmp.Diff(want, p.Agent); d != "" {
 				t.Error(d)
 			}
@@ -464,15 +464,15 @@ func FuzzLoad(f *testing.F) {
 		if _, err := plan.Parse(encoded); err != nil {
 			t.Errorf("the filter refuses the plan: %v\n%s", err, encoded)
 		}
-		sameAgain(t, c)
+		sameAgain(t, c, testTypes)
 	})
 }
 
 // sameAgain checks that c.YAML loads to the same as c.
-func sameAgain(t *testing.T, c *Config) {
+func sameAgain(t *testing.T, c *Config, types []scorers.Spec) {
 	t.Helper()
 	text := c.YAML()
-	again, err := Load(text, testTypes)
+	again, err := Load(text, types)
 	if err != nil {
 		t.Fatalf("what YAML printed does not load: %v\n%s", err, text)
 	}

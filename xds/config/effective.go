@@ -42,15 +42,8 @@ func (w *yamlWriter) picker(c *Config) {
 	w.line(0, "apiVersion: "+apiVersion, "")
 	w.line(0, "kind: "+kind, kind)
 	w.line(0, "plugins:", "")
-	for i := range c.Plugins {
-		if c.Discovery != nil && c.discoveryAt < c.places[i] && (i == 0 || c.places[i-1] < c.discoveryAt) {
-			w.fileDiscovery(c)
-		}
-		p := &c.Plugins[i]
-		w.plugin(p.Name, p.Type, p.Parameters, c.places[i])
-	}
-	if n := len(c.places); c.Discovery != nil && (n == 0 || c.places[n-1] < c.discoveryAt) {
-		w.fileDiscovery(c)
+	for i := range c.all {
+		w.plugin(&c.all[i], fmt.Sprintf("plugins[%d]", i))
 	}
 	w.line(0, "schedulingProfiles:", "schedulingProfiles")
 	for i := range c.Profiles {
@@ -62,29 +55,19 @@ func (w *yamlWriter) picker(c *Config) {
 	}
 }
 
-func (w *yamlWriter) fileDiscovery(c *Config) {
-	watch := plan.Param{Name: "watchFile", Kind: plan.Bool}
-	if c.Discovery.Watch {
-		watch.Num = 1
-	}
-	w.plugin(c.Discovery.Name, fileDiscoveryType, plan.Params{{Name: "path", Kind: plan.String, Str: c.Discovery.Path}, watch}, c.discoveryAt)
-}
-
-// plugin writes the plugin that is declared, or added, at a place in the list.
-func (w *yamlWriter) plugin(name, typ string, params plan.Params, place int) {
-	path := fmt.Sprintf("plugins[%d]", place)
-	w.line(0, "- type: "+scalar(typ), path)
-	w.line(1, "name: "+scalar(name), path+".name")
-	if len(params) == 0 {
+// plugin writes the plugin that is declared, or added, at path.
+func (w *yamlWriter) plugin(p *listed, path string) {
+	w.line(0, "- type: "+scalar(p.spec.Type), path)
+	w.line(1, "name: "+scalar(p.name), path+".name")
+	if len(p.params) == 0 {
 		return
 	}
 	w.line(1, "parameters:", "")
-	for _, p := range params {
-		w.line(2, p.Name+": "+paramText(p), path+".parameters."+p.Name)
-	}
+	w.parameters(2, path+".parameters", "", p.spec.Params, p.params)
 }
 
-// profile writes one profile; refs has the place of each scorer among the declared references. Its references stand in an order that gives the filters and the scorers theirs.
+// profile writes one profile; refs has the place of each scorer among the declared references. Its
+// references stand in an order that gives the filters and the scorers theirs.
 func (w *yamlWriter) profile(p *plan.Profile, refs []int, path string) {
 	w.line(0, "- name: "+scalar(p.Name), "")
 	w.line(1, "plugins:", "")

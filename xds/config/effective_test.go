@@ -35,7 +35,7 @@ dataLayer: {discovery: {pluginRef: file-discovery}}
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameAgain(t, c)
+			sameAgain(t, c, testTypes)
 		})
 	}
 }
@@ -88,6 +88,7 @@ parity: none # default
 bounds:
   endpoints: 1024 # default
   indexBlocks: 1048576 # default
+  sessions: 65536 # default
 drainTimeout: 30s # default
 scrape:
   interval: 1s

@@ -15,7 +15,8 @@ const pathFileDiscovery = "dataLayer.discovery"
 
 // fileDiscoverySpec is the one plugin type that the agent acts on and the filter does not know.
 var fileDiscoverySpec = scorers.Spec{
-	Type: fileDiscoveryType,
+	Type:  fileDiscoveryType,
+	Kinds: scorers.KindAgent,
 	Params: []scorers.Param{
 		{Name: "path", Kind: plan.String, Default: "", Doc: "the endpoint file"},
 		{Name: "watchFile", Kind: plan.Bool, Default: false, Doc: "whether the file is read again when it changes"},
@@ -23,10 +24,10 @@ var fileDiscoverySpec = scorers.Spec{
 	New: func(u *scorers.Setup) (any, error) {
 		p := u.Params
 		if p.String("path", "") == "" {
-			return nil, errors.New("path is missing; write the name of the endpoint file")
+			return nil, errors.New("path: is missing; write the name of the endpoint file")
 		}
 		if what := file(p.String("path", "")); what != "" {
-			return nil, errors.New("path " + what)
+			return nil, errors.New("path: " + what)
 		}
 		return nil, nil
 	},
@@ -55,7 +56,6 @@ func (l *loader) fileDiscovery(n strictyaml.Node) {
 			continue
 		}
 		l.discovery = &FileDiscovery{Name: in.name, Path: in.params.String("path", ""), Watch: in.params.Bool("watchFile", false)}
-		l.discoveryAt = i
 		l.lines = map[string]int{pathFileDiscovery: in.node.Line()}
 	}
 }

@@ -2,83 +2,262 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
-// checkedParams reads a plugin's parameters and lets the type itself judge them together.
-func (l *loader) checkedParams(n strictyaml.Node, spec *scorers.Spec) plan.Params {
-	before := l.problems.Len()
-	p := l.params(n, spec)
-	if l.problems.Len() == before {
-		if _, err := scorers.Alone(spec, p); err != nil {
-			n.Problemf("%v", err)
-		}
-	}
-	return p
+// paramReader reads the parameters of one plugin into the flat form that a plan has.
+type paramReader struct {
+	l    *loader
+	spec *scorers.Spec
+	out  plan.Params
+	bad  map[string]bool // paths of values that are reported already
 }
 
-// params reads a plugin's parameters: every declared one in the order of its declaration, with defaults applied.
-func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) plan.Params {
-	out := spec.Defaults()
-	for i := range out {
-		if !n.Field(out[i].Name).Exists() && !supplied(n, spec, out[i].Name) {
-			l.defaultParam(n.Path(), spec, out[i])
+// params reads a plugin's parameters: every declared one that is given or has a default, in the order of declaration. It
+// returns whether the plugin can be made of them.
+func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) (plan.Params, bool) {
+	before := l.problems.Len()
+	r := paramReader{l: l, spec: spec, bad: make(map[string]bool)}
+	if n.Exists() {
+		r.object(n, "", spec.Params)
+	}
+	l.producerRef(n, spec)
+	r.out = l.deprecatedBlockSize(n, spec, r.out)
+	complete, err := spec.Complete(r.out)
+	if err != nil {
+		r.missing(n, err)
+	}
+	for i := range complete {
+		if name := complete[i].Name; !r.out.Has(name) && !r.reported(name) {
+			l.defaultParam(n.Path(), spec, complete[i])
 		}
 	}
-	if !n.Exists() {
-		return out
+	return complete, l.problems.Len() == before
+}
+
+// object reads the fields of an object.
+func (r *paramReader) object(n strictyaml.Node, prefix string, fields []scorers.Param) {
+	if !n.IsObject() {
+		r.bad[strings.TrimSuffix(prefix, ".")] = true
 	}
 	for _, k := range n.Keys() {
 		v := n.Field(k)
-		if i := declared(spec, k); i >= 0 {
+		if i := declared(fields, k); i >= 0 {
 			if v.Exists() {
-				out = set(out, readParam(v, spec.Params[i]))
+				r.value(v, prefix+k, &fields[i])
 			}
 			continue
 		}
 		switch {
-		case special(spec.Type, k):
+		case prefix == "" && special(r.spec.Type, k):
 			// Read by prefix or producerRef, which know what it stands for.
-		case spec.LooseParams:
-			l.warnf(v, "has no effect; plugin type %s reads no such parameter", spec.Type)
+		case r.spec.LooseParams:
+			r.l.warnf(v, "has no effect; plugin type %s reads no such parameter", r.spec.Type)
 		default:
-			v.Problemf("unknown field %q; %s", k, suggestParam(k, spec))
+			v.Problemf("unknown field %q; %s", k, suggestParam(k, prefix, fields, r.spec))
 		}
 	}
-	l.producerRef(n, spec)
-	l.deprecatedBlockSize(n, spec, out)
-	return out
 }
 
-// readParam reads the value of a declared parameter.
-func readParam(v strictyaml.Node, d scorers.Param) plan.Param {
-	p := plan.Param{Name: d.Name, Kind: d.Kind}
-	switch d.Kind {
-	case plan.Bool:
-		if v.Bool() {
-			p.Num = 1
+// value reads one parameter of any shape.
+func (r *paramReader) value(v strictyaml.Node, path string, p *scorers.Param) {
+	if p.Deprecated != "" {
+		r.l.warnf(v, "is deprecated; %s", p.Deprecated)
+	}
+	switch {
+	case p.Shape == scorers.List:
+		r.list(v, path, p)
+	case p.Shape == scorers.Map:
+		for i, k := range v.Keys() {
+			at := plan.Element(path, i)
+			r.out = append(r.out, plan.Param{Name: at + ".key", Kind: plan.String, Str: k})
+			r.scalar(v.Field(k), at+".value", p)
 		}
-	case plan.String:
-		p.Str = v.Text()
-	case plan.Number:
-		p.Num = v.Number()
-		// Equal bounds mean that the type declares none.
-		if d.Min != d.Max && v.IsNumber() && (p.Num < d.Min || p.Num > d.Max) {
-			v.Problemf("%v is outside %v to %v (%s)", p.Num, d.Min, d.Max, d.Doc)
+		r.bad[path] = !v.IsObject()
+	case p.Shape == scorers.Object && len(p.Fields) > 0:
+		r.object(v, path+".", p.Fields)
+	case p.Shape == scorers.Object:
+		for _, k := range v.Keys() {
+			v.Field(k).Problemf("unknown field %q; %s is an object without fields, write {}", k, p.Name)
 		}
+		r.bad[path] = !v.IsObject()
+		r.out = append(r.out, plan.Param{Name: path, Kind: plan.Bool, Num: 1})
+	default:
+		r.scalar(v, path, p)
+	}
+}
+
+// list reads the elements of a list.
+func (r *paramReader) list(v strictyaml.Node, path string, p *scorers.Param) {
+	elements := v.List()
+	r.bad[path] = !v.IsList()
+	limit := p.Limit
+	if limit == 0 {
+		limit = scorers.DefaultLimit
+	}
+	if len(elements) > limit {
+		v.Problemf("has %d elements; at most %d are possible", len(elements), limit)
+		r.bad[path] = true
+		return
+	}
+	for i, e := range elements {
+		at := plan.Element(path, i)
+		switch {
+		case !e.Exists() || e.IsObject() && len(e.Keys()) == 0:
+			e.Problemf("is empty; fill it in or remove it")
+			r.bad[at] = true
+		case len(p.Fields) == 0:
+			r.scalar(e, at, p)
+		default:
+			r.object(e, at+".", p.Fields)
+		}
+	}
+}
+
+// scalar reads one number, boolean or string.
+func (r *paramReader) scalar(v strictyaml.Node, path string, p *scorers.Param) {
+	out, ok := plan.Param{Name: path, Kind: p.Kind}, false
+	switch {
+	case p.Duration:
+		out, ok = readDuration(v, out)
+	case p.Kind == plan.Bool:
+		if ok = v.IsBool(); v.Bool() {
+			out.Num = 1
+		}
+	case p.Kind == plan.String:
+		out.Str, ok = v.Text(), v.IsText()
+	default:
+		out.Num, ok = v.Number(), v.IsNumber()
+	}
+	if !ok {
+		r.bad[path] = true
+		return
+	}
+	if p.Check(out) != "" {
+		v.Problemf("%s", wrong(out, p))
+		r.bad[path] = true
+		return
+	}
+	r.out = append(r.out, out)
+}
+
+// readDuration reads a duration as nanoseconds.
+func readDuration(v strictyaml.Node, out plan.Param) (plan.Param, bool) {
+	if v.IsNumber() {
+		v.Problemf("must be a duration with its unit, not the number %v; write for example 200ms", v.Number())
+		return out, false
+	}
+	d, err := time.ParseDuration(v.Text())
+	if err != nil && v.IsText() {
+		v.Problemf("%q is not a duration; write for example 200ms", v.Text())
+	}
+	out.Num = float64(d)
+	return out, err == nil
+}
+
+// wrong says why a value of the right type cannot be used.
+func wrong(v plan.Param, p *scorers.Param) string {
+	doc := ""
+	if p.Doc != "" {
+		doc = " (" + p.Doc + ")"
+	}
+	switch {
+	case len(p.Choices) > 0:
+		return fmt.Sprintf("%q is not known; %s", v.Str, strictyaml.Suggest(v.Str, p.Choices))
+	case p.Duration:
+		return valueText(v, p) + " does not fit; want " + spanText(p) + doc
+	}
+	return valueText(v, p) + " does not fit; " + p.Check(v) + doc
+}
+
+// spanText says in words which durations fit.
+func spanText(p *scorers.Param) string {
+	least := "a duration of at least " + time.Duration(p.Min).String()
+	if p.MinOpen {
+		least = "a duration above " + time.Duration(p.Min).String()
+	}
+	if math.IsInf(p.Max, 1) {
+		return least
+	}
+	return least + " and at most " + time.Duration(p.Max).String()
+}
+
+// missing reports what the type itself misses, unless it misses it because of a problem that is known.
+func (r *paramReader) missing(n strictyaml.Node, err error) {
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		path, what, _ := strings.Cut(text, ": ")
+		if r.reported(path) {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(what, "missing"); ok {
+			what = "is missing" + rest
+			if p := paramAt(r.spec.Params, path); p != nil && p.Doc != "" {
+				what += " (" + p.Doc + ")"
+			}
+		}
+		descend(n, path).Problemf("%s", what)
+	}
+}
+
+// reported says whether something is known to be wrong at a path, in it, or around it.
+func (r *paramReader) reported(path string) bool {
+	for bad := range maps.Keys(r.bad) {
+		if r.bad[bad] && (bad == "" || inside(path, bad) || inside(bad, path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// inside says whether a path is outer or leads to something in it.
+func inside(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// descend walks from an object down a path such as conditions[3].metric.
+func descend(n strictyaml.Node, path string) strictyaml.Node {
+	for part := range strings.SplitSeq(path, ".") {
+		name, indices, _ := strings.Cut(part, "[")
+		n = n.Field(name)
+		if indices == "" || !n.IsList() {
+			continue
+		}
+		i, err := strconv.Atoi(strings.TrimSuffix(indices, "]"))
+		if list := n.List(); err == nil && i < len(list) {
+			n = list[i]
+		}
+	}
+	return n
+}
+
+// paramAt returns the declaration of the parameter at a path, or nil.
+func paramAt(fields []scorers.Param, path string) *scorers.Param {
+	var p *scorers.Param
+	for part := range strings.SplitSeq(path, ".") {
+		name, _, _ := strings.Cut(part, "[")
+		i := declared(fields, name)
+		if i < 0 {
+			return p // the key or value of a map
+		}
+		p = &fields[i]
+		fields = p.Fields
 	}
 	return p
 }
 
 // declared returns the index of the parameter called name, or -1.
-func declared(spec *scorers.Spec, name string) int {
-	for i := range spec.Params {
-		if spec.Params[i].Name == name {
+func declared(fields []scorers.Param, name string) int {
+	for i := range fields {
+		if fields[i].Name == name {
 			return i
 		}
 	}
@@ -86,49 +265,43 @@ func declared(spec *scorers.Spec, name string) int {
 }
 
 // suggestParam says what to write instead of an unknown parameter.
-func suggestParam(word string, spec *scorers.Spec) string {
-	names := make([]string, len(spec.Params))
-	for i := range spec.Params {
-		names[i] = spec.Params[i].Name
+func suggestParam(word, prefix string, fields []scorers.Param, spec *scorers.Spec) string {
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].Name
 	}
 	if near := strictyaml.Nearest(word, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	if len(names) == 0 {
+	switch {
+	case prefix != "":
+		return "known here: " + strings.Join(names, ", ")
+	case len(names) == 0:
 		return fmt.Sprintf("plugin type %q has no parameters", spec.Type)
 	}
 	return fmt.Sprintf("plugin type %q has %s", spec.Type, strings.Join(names, ", "))
 }
 
-// set puts p in the place of the parameter of its name, or at the end.
-func set(params plan.Params, p plan.Param) plan.Params {
-	for i := range params {
-		if params[i].Name == p.Name {
-			params[i] = p
-			return params
-		}
-	}
-	return append(params, p)
-}
-
 // defaultParam notes that a parameter of a type was left open.
 func (l *loader) defaultParam(path string, spec *scorers.Spec, p plan.Param) {
-	doc := ""
-	if i := declared(spec, p.Name); i >= 0 {
-		doc = spec.Params[i].Doc
+	doc, text := "", ""
+	if d := paramAt(spec.Params, p.Name); d != nil {
+		doc, text = d.Doc, valueText(p, d)
 	}
-	l.defaulted(path+"."+p.Name, paramText(p), "default of "+spec.Type+": "+doc)
+	l.defaulted(path+"."+p.Name, text, "default of "+spec.Type+": "+doc)
 }
 
-// paramText writes a parameter's value as YAML.
-func paramText(p plan.Param) string {
-	switch p.Kind {
-	case plan.Bool:
-		return strconv.FormatBool(p.Num != 0)
-	case plan.String:
-		return scalar(p.Str)
+// valueText writes a parameter's value as YAML.
+func valueText(v plan.Param, p *scorers.Param) string {
+	switch {
+	case p.Duration:
+		return time.Duration(v.Num).String()
+	case v.Kind == plan.Bool:
+		return strconv.FormatBool(v.Num != 0)
+	case v.Kind == plan.String:
+		return scalar(v.Str)
 	}
-	return numberText(p.Num)
+	return numberText(v.Num)
 }
 
 func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -19,14 +19,16 @@ type loader struct {
 	defaults     []Default
 	absent       bool // the EndpointPickerConfig is the default one
 	instances    []instance
+	byName       map[string]int    // index in instances
+	byType       map[string]int    // index in types
 	producerRefs []strictyaml.Node // parameters that name the producer of the prefix index
 	profileList  []plan.Profile
 	refs         [][]int // see Config
 	handlerName  string
 	prefixPlan   plan.Prefix
 	discovery    *FileDiscovery
-	discoveryAt  int
 	zerohopPlan  Zerohop
+	wants        scorers.Wants
 	lines        map[string]int // see Config
 }
 
@@ -36,6 +38,7 @@ type instance struct {
 	name   string          // unique
 	spec   *scorers.Spec   // nil if the type is not registered
 	params plan.Params
+	usable bool // params are without problem
 }
 
 // is says whether the instance plays any of the roles in k.
@@ -77,9 +80,9 @@ func (l *loader) plugins(nodes []strictyaml.Node) {
 			n.Field("type").Problemf("plugin type %q is not registered; %s", typ, l.suggestType(typ))
 		}
 		if in.spec != nil {
-			in.params = l.checkedParams(n.Field("parameters"), in.spec)
+			in.params, in.usable = l.params(n.Field("parameters"), in.spec)
 		}
-		l.instances = append(l.instances, in)
+		l.append(in)
 	}
 }
 
@@ -96,30 +99,43 @@ func (l *loader) add(typ, why string) string {
 	}
 	path := fmt.Sprintf("plugins[%d]", len(l.instances))
 	l.defaulted(path, typ, why)
-	in := instance{name: typ, spec: spec, params: spec.Defaults()}
+	in := instance{name: typ, spec: spec, params: spec.Defaults(), usable: true}
 	for i := range in.params {
 		l.defaultParam(path+".parameters", spec, in.params[i])
 	}
-	l.instances = append(l.instances, in)
+	l.append(in)
 	return typ
+}
+
+// append adds an instance. Pointers to others are not valid any more.
+func (l *loader) append(in instance) {
+	if l.byName == nil {
+		l.byName = make(map[string]int)
+	}
+	if _, taken := l.byName[in.name]; !taken {
+		l.byName[in.name] = len(l.instances)
+	}
+	l.instances = append(l.instances, in)
 }
 
 // find returns the instance called name, or nil. The pointer is valid until the next instance is appended.
 func (l *loader) find(name string) *instance {
-	for i := range l.instances {
-		if l.instances[i].name == name {
-			return &l.instances[i]
-		}
+	if i, ok := l.byName[name]; ok {
+		return &l.instances[i]
 	}
 	return nil
 }
 
 // lookup returns the Spec of a type, or nil.
 func (l *loader) lookup(typ string) *scorers.Spec {
-	for i := range l.types {
-		if l.types[i].Type == typ {
-			return &l.types[i]
+	if l.byType == nil {
+		l.byType = make(map[string]int, len(l.types))
+		for i := range l.types {
+			l.byType[l.types[i].Type] = i
 		}
+	}
+	if i, ok := l.byType[typ]; ok {
+		return &l.types[i]
 	}
 	return nil
 }

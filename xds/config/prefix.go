@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -19,6 +20,8 @@ const (
 const (
 	paramProducer  = "prefixMatchInfoProducerName" // of the scorer: which producer instance it reads
 	paramBlockSize = "blockSize"                   // of the producer: deprecated spelling of blockSizeTokens
+
+	paramBlockSizeTokens = "blockSizeTokens"
 )
 
 // The EPP's values where a document has none, or none that counts.
@@ -40,28 +43,23 @@ func (l *loader) producerRef(n strictyaml.Node, spec *scorers.Spec) {
 	}
 }
 
-// supplied says whether another parameter gives the value of the one called name.
-func supplied(n strictyaml.Node, spec *scorers.Spec, name string) bool {
-	return spec.Type == producerType && name == "blockSizeTokens" && n.Field(paramBlockSize).Exists()
-}
-
 // deprecatedBlockSize copies blockSize to blockSizeTokens if that has its default, as the EPP does.
-func (l *loader) deprecatedBlockSize(n strictyaml.Node, spec *scorers.Spec, params plan.Params) {
+func (l *loader) deprecatedBlockSize(n strictyaml.Node, spec *scorers.Spec, params plan.Params) plan.Params {
 	old := n.Field(paramBlockSize)
 	if spec.Type != producerType || !old.Exists() {
-		return
+		return params
 	}
 	size := old.Number()
 	if size == 0 {
-		return
+		return params
 	}
-	i := declared(spec, "blockSizeTokens")
-	if i < 0 || params[i].Num != defaultBlockSizeTokens {
+	if params.Float(paramBlockSizeTokens, defaultBlockSizeTokens) != defaultBlockSizeTokens {
 		l.warnf(old, "has no effect beside blockSizeTokens")
-		return
+		return params
 	}
-	params[i].Num = size
 	l.warnf(old, "is deprecated; write blockSizeTokens")
+	params = slices.DeleteFunc(params, func(p plan.Param) bool { return p.Name == paramBlockSizeTokens })
+	return append(params, plan.Param{Name: paramBlockSizeTokens, Num: size})
 }
 
 // prefix compiles the configuration of the prefix index from its producer, or from that type's defaults.
@@ -112,7 +110,7 @@ func (l *loader) prefixOf(n strictyaml.Node, params plan.Params) plan.Prefix {
 	}
 	p := plan.Prefix{
 		AutoTune:             params.Bool("autoTune", true),
-		BlockSizeTokens:      whole("blockSizeTokens", defaultBlockSizeTokens),
+		BlockSizeTokens:      whole(paramBlockSizeTokens, defaultBlockSizeTokens),
 		MaxPrefixTokens:      whole("maxPrefixTokensToMatch", 131072),
 		MaxPrefixBlocks:      whole("maxPrefixBlocksToMatch", 2048),
 		LRUCapacityPerServer: whole("lruCapacityPerServer", defaultLRUCapacity),

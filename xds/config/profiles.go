@@ -164,20 +164,3 @@ func (l *loader) handler(n strictyaml.Node) {
 	}
 	l.handlerName = l.add(defaultHandler, "added: no profile handler is declared, and there is one profile")
 }
-
-// config returns the finished result.
-func (l *loader) config() *Config {
-	c := &Config{
-		Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Zerohop: l.zerohopPlan,
-		Discovery: l.discovery, discoveryAt: l.discoveryAt, lines: l.lines, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
-	}
-	for i := range l.instances {
-		in := &l.instances[i]
-		if in.spec.Type == fileDiscoveryType {
-			continue // the agent's, not the filter's
-		}
-		c.places = append(c.places, i)
-		c.Plugins = append(c.Plugins, plan.Plugin{Name: in.name, Type: in.spec.Type, Parameters: in.params})
-	}
-	return c
-}

@@ -22,6 +22,7 @@ const (
 	maxEndpoints   = 1 << 16
 	minIndexBlocks = 1 << 10
 	maxIndexBlocks = 1 << 24
+	maxSessions    = 1 << 20
 	minPage        = 1 << 10
 	maxPage        = 64 << 20
 	maxConnections = 1 << 20
@@ -42,6 +43,7 @@ var settings = []setting{
 		"bounds.indexBlocks", whole(func(z *Zerohop) *int { return &z.Bounds.IndexBlocks }, minIndexBlocks, maxIndexBlocks),
 		"192 MiB a worker at most, with 1024 endpoints",
 	},
+	{"bounds.sessions", whole(func(z *Zerohop) *int { return &z.Bounds.Sessions }, 1, maxSessions), "1.5 MiB a worker for each plugin that binds sessions"},
 	{"drainTimeout", span(func(z *Zerohop) *time.Duration { return &z.DrainTimeout }, 0, day), "the EPP's drain timeout"},
 
 	{

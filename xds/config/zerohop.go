@@ -26,6 +26,7 @@ type Zerohop struct {
 type Bounds struct {
 	Endpoints   int // endpoints that are considered
 	IndexBlocks int // (endpoint, block) records in the prefix index
+	Sessions    int // sessions that a plugin instance remembers
 }
 
 // Scrape says how the agent reads the endpoints' metrics.
@@ -116,7 +117,7 @@ func DefaultZerohop() Zerohop {
 		DestinationMode: plan.DestinationHeader,
 		FailureMode:     plan.FailClose,
 		Parity:          plan.ParityNone,
-		Bounds:          Bounds{Endpoints: MaxEndpoints, IndexBlocks: 1 << 20},
+		Bounds:          Bounds{Endpoints: MaxEndpoints, IndexBlocks: 1 << 20, Sessions: plan.DefaultSessions},
 		DrainTimeout:    30 * time.Second,
 		Scrape: Scrape{
 			Interval: 250 * time.Millisecond, Timeout: time.Second, Staleness: 2 * time.Second, MaxPageBytes: 4 << 20,

@@ -22,7 +22,7 @@ const wholeDocument = zheader + `
 destinationMode: list
 failureMode: FailOpen
 parity: epp
-bounds: {endpoints: 100, indexBlocks: 65536}
+bounds: {endpoints: 100, indexBlocks: 65536, sessions: 500}
 drainTimeout: 1m30s
 scrape:
   interval: 50ms
@@ -56,7 +56,7 @@ envoy: {agentCluster: "outbound|18001||zerohop"}
 
 var wholeZerohop = Zerohop{
 	DestinationMode: plan.DestinationList, FailureMode: plan.FailOpen, Parity: plan.ParityEPP,
-	Bounds: Bounds{Endpoints: 100, IndexBlocks: 65536}, DrainTimeout: 90 * time.Second,
+	Bounds: Bounds{Endpoints: 100, IndexBlocks: 65536, Sessions: 500}, DrainTimeout: 90 * time.Second,
 	Scrape: Scrape{
 		Interval: 50 * time.Millisecond, Timeout: 200 * time.Millisecond, Staleness: 5 * time.Second, MaxPageBytes: 1 << 20,
 		Path: "/stats", Scheme: SchemeHTTPS, Engine: "sglang", BearerTokenFile: "/run/token",
@@ -296,7 +296,7 @@ func TestFileDiscovery(t *testing.T) {
 			name: "not referred to", doc: "plugins: [{type: file-discovery, parameters: {path: e}}]",
 			warning: "line 3: plugins[0]: has no effect; dataLayer.discovery.pluginRef does not name it",
 		},
-		{name: "no path", doc: "plugins: [{type: file-discovery}]", err: "line 3: plugins[0].parameters: path is missing; write the name of the endpoint file"},
+		{name: "no path", doc: "plugins: [{type: file-discovery}]", err: "line 3: plugins[0].parameters.path: is missing; write the name of the endpoint file"},
 		{
 			name: "undefined", doc: "plugins: [{type: file-discovery, parameters: {path: e}}]\ndataLayer: {discovery: {pluginRef: file-discovry}}",
 			err: `line 4: dataLayer.discovery.pluginRef: references undefined plugin "file-discovry"; did you mean "file-discovery"?`,

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/strictyaml"
+)
+
+// build makes every plugin as the filter does, in the order of the plan, so that each judges its own parameters and says
+// which labels, headers and attributes it reads.
+func (l *loader) build() {
+	z := &l.zerohopPlan
+	bounds := plan.Bounds{Endpoints: z.Bounds.Endpoints, IndexBlocks: z.Bounds.IndexBlocks, Sessions: z.Bounds.Sessions}
+	b := scorers.Builder{
+		Parity: z.Parity == plan.ParityEPP, MaxSlots: bounds.Endpoints, MaxSessions: bounds.MaxSessions(),
+		ScrapeNs: staleIntervals * uint64(max(z.Scrape.Interval, 0)),
+	}
+	for i := range l.profileList {
+		b.Profiles = append(b.Profiles, l.profileList[i].Name)
+	}
+	for _, i := range l.order() {
+		in := &l.instances[i]
+		if in.spec == nil || !in.usable {
+			continue
+		}
+		if _, err := b.Build(in.spec, in.name, in.params); err != nil {
+			in.refused(err)
+		}
+	}
+	l.wants = b.Wants
+}
+
+// refused reports what a type says against the parameters of an instance.
+func (in *instance) refused(err error) {
+	n := in.node.Field("parameters")
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		path, what, ok := strings.Cut(text, ": ")
+		if name, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), "."); ok && declared(in.spec.Params, name) >= 0 {
+			descend(n, path).Problemf("%s", what)
+			continue
+		}
+		n.Problemf("%s", text)
+	}
+}
+
+// order returns the places of the instances as a plan has them: producers first, since others refer to them while they are
+// made, and apart from that as declared.
+func (l *loader) order() []int {
+	order := make([]int, 0, len(l.instances))
+	for _, producers := range []bool{true, false} {
+		for i := range l.instances {
+			if l.instances[i].is(scorers.KindProducer) == producers {
+				order = append(order, i)
+			}
+		}
+	}
+	return order
+}
+
+// inPlan says whether an instance is one that the filter makes.
+func (in *instance) inPlan() bool { return in.spec != nil && in.spec.Kinds&scorers.KindAgent == 0 }
+
+// listed is one plugin as the effective configuration shows it.
+type listed struct {
+	name   string
+	spec   *scorers.Spec
+	params plan.Params
+}
+
+// config returns the finished result.
+func (l *loader) config() *Config {
+	c := &Config{
+		Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Zerohop: l.zerohopPlan, Wants: l.wants,
+		Discovery: l.discovery, lines: l.lines, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
+	}
+	for i := range l.instances {
+		in := &l.instances[i]
+		c.all = append(c.all, listed{in.name, in.spec, in.params})
+	}
+	for _, i := range l.order() {
+		if in := &l.instances[i]; in.inPlan() {
+			c.Plugins = append(c.Plugins, plan.Plugin{Name: in.name, Type: in.spec.Type, Parameters: in.params})
+		}
+	}
+	return c
+}
+
+// accepted compiles the result and lets the plan's own rules judge it.
+func (l *loader) accepted(zerohop strictyaml.Node) {
+	_, err := plan.Parse(plan.Append(nil, l.config().Plan(Settings{})))
+	if err == nil {
+		return
+	}
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		path, what, _ := strings.Cut(text, ": ")
+		if n := at(zerohop, path); strings.HasPrefix(path, "bounds.") && n.Exists() {
+			n.Problemf("%s", what)
+			continue
+		}
+		l.problems.Addf("plan", "%s", text)
+	}
+}
