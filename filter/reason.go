@@ -23,6 +23,7 @@ const (
 	reasonFilteredOut                   // the profile's filters left none
 	reasonDenied                        // an admitter refused
 	reasonNoProfile                     // the profile handler chose no profile
+	reasonModelNotServed                // no candidate serves the requested model
 	reasons
 )
 
@@ -45,6 +46,7 @@ var reasonNames = [reasons]string{
 	reasonFilteredOut:     "filtered_out",
 	reasonDenied:          "denied",
 	reasonNoProfile:       "no_profile",
+	reasonModelNotServed:  "model_not_served",
 }
 
 // scanReasons translates the scanner's results.

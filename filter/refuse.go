@@ -7,23 +7,14 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
+// servedModelFilter is the type of the plugin that keeps the endpoints with the requested model.
+const servedModelFilter = "served-model-filter"
+
 // refuse handles a request for which there is no endpoint, by the plan's failure mode. One that an admitter refused is
 // refused in any mode.
 func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
 	var text *refusal
-	switch outcome {
-	case sched.FilteredOut:
-		s.reason, text = reasonFilteredOut, &filteredOut
-	case sched.NoProfile:
-		s.reason, text = reasonNoProfile, &noProfile
-	case sched.Denied:
-		s.reason, text = reasonDenied, &denied
-		if v.plan.Parity == plan.ParityEPP {
-			text = &deniedEPP
-		}
-	default:
-		s.reason, text = reasonNoEndpoints, &noEndpoints
-	}
+	s.reason, text = v.refusal(s, outcome)
 	if v.plan.FailureMode == plan.FailClose || outcome == sched.Denied {
 		return v.reject(s, ref, text)
 	}
@@ -31,6 +22,29 @@ func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
 	s.phase = phaseDecided
 	v.fallBack(s.ctx)
 	return Continue
+}
+
+// refusal returns the reason and the answer for an outcome without an endpoint.
+func (v *VM) refusal(s *stream, outcome sched.Reason) (reason, *refusal) {
+	epp := v.plan.Parity == plan.ParityEPP
+	switch outcome {
+	case sched.FilteredOut:
+		if _, typ := v.sched.Emptied(&s.d); typ == servedModelFilter {
+			return reasonModelNotServed, &modelNotServed
+		}
+		return reasonFilteredOut, &filteredOut
+	case sched.NoProfile:
+		return reasonNoProfile, &noProfile
+	case sched.Denied:
+		if epp {
+			return reasonDenied, &deniedEPP
+		}
+		return reasonDenied, &denied
+	}
+	if epp && !s.hasBody {
+		return reasonNoEndpoints, &noPods
+	}
+	return reasonNoEndpoints, &noEndpoints
 }
 
 // reject answers s locally.
@@ -62,6 +76,18 @@ var (
 		details: "zerohop_no_endpoints",
 		body:    errorBody("no endpoint is available to serve the request", "service_unavailable_error", "no_endpoints"),
 		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-no-endpoints"),
+	}
+	noPods = refusal{ // what the EPP says to a request without a body
+		status:  500,
+		details: "zerohop_no_endpoints",
+		body:    errorBody("no endpoint is available to serve the request", "server_error", "no_endpoints"),
+		headers: pairs.Append(nil, "content-type", "application/json"),
+	}
+	modelNotServed = refusal{
+		status:  429,
+		details: "zerohop_model_not_served",
+		body:    errorBody("no endpoint serves the requested model", "rate_limit_error", "model_not_served"),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
 	}
 	filteredOut = refusal{
 		status:  429,
