@@ -14,6 +14,7 @@ type View struct {
 	stride  int // record length
 	count   int
 	version uint64
+	extras  extrasView
 }
 
 // Open validates b completely, so that reading the View cannot fail, and returns a View that reads b in place: b belongs to
@@ -31,6 +32,9 @@ func Open(b []byte) (View, error) {
 		}
 		if err := e.check(); err != nil {
 			return View{}, &endpointError{i, err}
+		}
+		if !v.roomy(i) {
+			return View{}, &endpointError{i, ErrFacts}
 		}
 		if e.ID <= last {
 			return View{}, &endpointError{i, ErrID}
@@ -50,13 +54,19 @@ func open(b []byte) (View, error) {
 		return View{}, ErrLength
 	}
 	text := f.record(f.count)
-	return View{
+	facts := text + f.text
+	v := View{
 		records: b[f.header:text:text],
-		text:    b[text : text+f.text : text+f.text],
+		text:    b[text:facts:facts],
 		stride:  f.stride,
 		count:   f.count,
 		version: binary.LittleEndian.Uint64(b[offVersion:]),
-	}, nil
+	}
+	v.extras, ok = openExtras(b[facts:facts+f.facts:facts+f.facts], f)
+	if !ok {
+		return View{}, ErrFacts
+	}
+	return v, nil
 }
 
 // unseal checks what stands at the beginning of snapshots and of deltas: magic, format, total length and checksum. b is at
@@ -91,6 +101,7 @@ func unseal(b []byte, magic string, least int) error {
 // frame says where the sections of a snapshot are.
 type frame struct {
 	header, stride, count, text int // lengths of header and record, count of records, length of the text section
+	facts, places, attributes   int // length of the facts section, adapters and attributes for which a record has room
 }
 
 // frameOf reads the frame of b, and whether its sections lie inside b, which is at least headerLen long.
@@ -98,11 +109,19 @@ func frameOf(b []byte) (frame, bool) {
 	le := binary.LittleEndian
 	header, stride := uint64(le.Uint16(b[offHeaderLen:])), uint64(le.Uint16(b[offRecordLen:]))
 	count, text := uint64(le.Uint32(b[offCount:])), uint64(le.Uint32(b[offTextLen:]))
-	end := header + count*stride + text // at most 2^49: no overflow
-	if header < headerLen || stride < recordLen || end > uint64(len(b)) {
+	if header < headerLen || header > uint64(len(b)) {
 		return frame{}, false
 	}
-	return frame{int(header), int(stride), int(count), int(text)}, true
+	var facts, places, attributes uint64
+	if header >= factsHeader {
+		facts = uint64(le.Uint32(b[offFactsLen:]))
+		places, attributes = uint64(le.Uint16(b[offPlaces:])), uint64(le.Uint16(b[offAttributes:]))
+	}
+	end := header + count*stride + text + facts // at most 2^49: no overflow
+	if stride < recordLen+8*(places+attributes) || end > uint64(len(b)) {
+		return frame{}, false
+	}
+	return frame{int(header), int(stride), int(count), int(text), int(facts), int(places), int(attributes)}, true
 }
 
 // record returns the offset of record i; that of the record after the last one is the text section's.

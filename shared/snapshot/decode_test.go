@@ -77,10 +77,11 @@ func TestOpenSkipsUnknown(t *testing.T) {
 	const moreHeader, moreRecord = 24, 16
 	text := headerLen + len(sample())*recordLen
 
-	b := append(slices.Clone(old[:headerLen]), bytes.Repeat([]byte{0xAA}, moreHeader)...)
+	b := append(slices.Clone(old[:headerLen]), make([]byte, factsHeader-headerLen)...) // no facts
+	b = append(b, bytes.Repeat([]byte{0xAA}, headerLen+moreHeader-len(b))...)
 	for i := range sample() {
 		b = append(b, old[headerLen+i*recordLen:][:recordLen]...)
-		for at := len(b) - recordLen + recNumBlocks + 4; at < len(b); at++ {
+		for at := len(b) - recordLen + recPending + 1; at < len(b); at++ {
 			b[at] = 0xBB
 		}
 		b = append(b, bytes.Repeat([]byte{0xCC}, moreRecord)...)

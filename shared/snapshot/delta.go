@@ -27,26 +27,34 @@ func AppendDelta(dst, base, next []byte) (out []byte, ok bool) {
 		return dst, false
 	}
 	shift := ageShift(base, next, f)
-	start, count := len(dst), 0
+	start, count, end := len(dst), 0, f.patchEnd()
 	out = slices.Grow(dst, delHeader)[:start+delHeader]
 	for i := range f.count {
 		at := f.record(i)
 		old, young := base[at:at+f.stride], next[at:at+f.stride]
-		if !bytes.Equal(old[:patchOff], young[:patchOff]) || !bytes.Equal(old[patchOff+patchLen:], young[patchOff+patchLen:]) {
+		if !bytes.Equal(old[:patchOff], young[:patchOff]) || !bytes.Equal(old[end:], young[end:]) {
 			return dst, false
 		}
-		if agedOnly(old, young, shift) {
+		if agedOnly(old[:end], young[:end], shift) {
 			continue
 		}
-		if len(out)-start+indexLen+patchLen > limit {
+		if len(out)-start+indexLen+end-patchOff > limit {
 			return dst, false
 		}
 		count++
 		out = binary.LittleEndian.AppendUint32(out, uint32(i))
-		out = append(out, young[patchOff:patchOff+patchLen]...)
+		out = append(out, young[patchOff:end]...)
 	}
-	putDelta(out[start:], base, next, count, shift)
+	putDelta(out[start:], base, next, count, end-patchOff, shift)
 	return out, true
+}
+
+// patchEnd returns where in a record the part ends that a delta changes. Adapters and attributes change with every scrape.
+func (f frame) patchEnd() int {
+	if f.places+f.attributes > 0 {
+		return f.stride
+	}
+	return patchOff + patchLen
 }
 
 // sameFrame returns the frame of two snapshots, and whether they differ at most in the version, the checksum and records.
@@ -91,15 +99,15 @@ func aged(ageMs, shift uint32) uint32 {
 	return uint32(min(uint64(ageMs)+uint64(shift), uint64(NeverScraped)-1))
 }
 
-// agedOnly reports whether nothing but shift tells young from old, two records.
+// agedOnly reports whether nothing but shift tells young from old, two records up to the end of what a delta changes.
 func agedOnly(old, young []byte, shift uint32) bool {
 	le := binary.LittleEndian
 	return le.Uint32(young[recAgeMs:]) == aged(le.Uint32(old[recAgeMs:]), shift) &&
 		bytes.Equal(old[patchOff:recAgeMs], young[patchOff:recAgeMs]) &&
-		bytes.Equal(old[recAgeMs+4:patchOff+patchLen], young[recAgeMs+4:patchOff+patchLen])
+		bytes.Equal(old[recAgeMs+4:], young[recAgeMs+4:])
 }
 
-func putDelta(b, base, next []byte, count int, shift uint32) {
+func putDelta(b, base, next []byte, count, length int, shift uint32) {
 	le := binary.LittleEndian
 	clear(b[:delHeader])
 	copy(b, MagicDelta)
@@ -108,7 +116,7 @@ func putDelta(b, base, next []byte, count int, shift uint32) {
 	le.PutUint16(b[offHeaderLen:], delHeader)
 	le.PutUint16(b[delPatchOff:], patchOff)
 	le.PutUint32(b[delCount:], uint32(count))
-	le.PutUint16(b[delPatchLen:], patchLen)
+	le.PutUint16(b[delPatchLen:], uint16(length))
 	copy(b[delBase:], base[offVersion:offVersion+8])
 	copy(b[delBaseSum:], base[offChecksum:offChecksum+8])
 	copy(b[delVersion:], next[offVersion:offVersion+8])

@@ -209,10 +209,9 @@ func TestDeltaOfNewerWriter(t *testing.T) {
 	base, next := widen(old, 1), widen(mustAppend(t, 2, eps), 2)
 	const off = recNumBlocks
 	d := make([]byte, delHeader+8)
-	putDelta(d, base, next, 1, 0)
+	putDelta(d, base, next, 1, stride-off, 0)
 	binary.LittleEndian.PutUint16(d[offHeaderLen:], delHeader+8)
 	binary.LittleEndian.PutUint16(d[delPatchOff:], off)
-	binary.LittleEndian.PutUint16(d[delPatchLen:], stride-off)
 	d = append(d, 0, 0, 0, 0)
 	d = append(d, next[headerLen+off:headerLen+stride]...)
 	checkDelta(t, base, reseal(d), next)

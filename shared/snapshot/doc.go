@@ -4,7 +4,7 @@
 //
 // # Layout
 //
-// All numbers are little-endian. A snapshot is a header, then count records, then the text section.
+// All numbers are little-endian. A snapshot is a header, then count records, then the text section, then the facts section.
 //
 //	header      offset  size  field
 //	                 0     4  magic "ZHSN"
@@ -16,6 +16,9 @@
 //	                24     4  count of records
 //	                28     4  text section length in bytes
 //	                32     8  snapshot version, chosen by the agent
+//	                40     4  facts section length in bytes, 0 if there is none
+//	                44     2  adapter places per record
+//	                46     2  attributes per record
 //
 //	record      offset  size  field
 //	                 0     8  id, non-zero, strictly ascending from record to record
@@ -32,13 +35,43 @@
 //	                40     4  KV usage, IEEE 754 binary32, finite
 //	                44     4  engine block size in tokens, 0 if not reported
 //	                48     4  engine blocks, 0 if not reported
-//	                52    12  zero
+//	                52     2  adapters that fit into the engine at once
+//	                54     1  adapters in use
+//	                55     1  adapters that requests wait for
+//	                56     8  zero
+//	                64     …  adapter places: XXH64 of the name of each adapter in use, then of each that is waited for, then zero
+//	                 …     …  attributes: IEEE 754 binary64 each, NaN if the endpoint has none
 //
-// Records begin at header length, the text section at header length + count × record length.
+// Records begin at header length, the text section at header length + count × record length. A header of less than 48 bytes
+// means that there are no facts, places and attributes; records have 64 bytes then, and the bytes from 52 on mean nothing.
+// Those from 52 to 55 mean something only with the flag HasLoRA.
+//
+// # Facts
+//
+// The facts section holds what changes seldom: labels, data-parallel ranks and served models. Only label keys and attributes
+// that a plugin reads are carried. It is a header, the keys, the values, the sets, and one row for each record, in order.
+//
+//	header      offset  size  field
+//	                 0     8  XXH64 (seed 0) of the rest of the section: equal sums, equal facts
+//	                 8     2  count of label keys, at most 32
+//	                10     2  row length, at least 8 + 4 × count of label keys
+//	                12     4  length of the keys in bytes
+//	                16     4  length of the values in bytes
+//	                20     4  length of the sets in bytes
+//
+//	keys        label keys, then attribute keys: length (2) and 1 to 316 bytes each
+//	values      label values: length (2) and at most 253 bytes each
+//	sets        sets of served models: count (2), at most 1024, and XXH64 (8) of each name, ascending
+//
+//	row         offset  size  field
+//	                 0     2  data-parallel rank
+//	                 2     2  zero
+//	                 4     4  models: offset into the sets, 0xFFFFFFFF if they are not known
+//	                 8     …  for each label key (4): offset into the values, 0xFFFFFFFF if the endpoint has no such label
 //
 // # Delta
 //
-// Where the endpoints stay the same, a delta turns one snapshot, its base, into another. It is a header, then count
+// Where the endpoints and their facts stay the same, a delta turns one snapshot, its base, into another. It is a header, then count
 // changes in ascending order of index. Ages grow alike in all records that were not scraped in between, hence the shift.
 //
 //	header      offset  size  field
@@ -65,7 +98,7 @@
 // The result is the base with version and XXH64 replaced, shift added to the age of every scraped record (at most up to
 // 0xFFFFFFFE), and then the patches copied in. Everything else is the same in both. A reader compares the XXH64 at the end.
 //
-// New fields go to the end of the header or of the record, new sections after the text section: a reader uses the lengths
+// New fields go to the end of the header or of the record, new sections after the last one: a reader uses the lengths
 // and skips what it does not know, and takes reserved bytes and unknown flags as they come. A change that an old reader
 // would misread gets a new format version, and with it a new shared-data key (package names).
 package snapshot

@@ -12,27 +12,46 @@ import (
 // keeps no reference to eps, which may be in any order: records are written in ascending order of ID, so that equal sets
 // of endpoints give equal bytes.
 func Append(dst []byte, version uint64, eps []Endpoint) ([]byte, error) {
+	return AppendExtras(dst, version, eps, nil)
+}
+
+// AppendExtras is Append with what x says of the endpoints; x may be nil. It keeps no reference to x either.
+func AppendExtras(dst []byte, version uint64, eps []Endpoint, x *Extras) ([]byte, error) {
 	order, textLen, err := arrange(eps)
 	if err != nil {
 		return dst, err
 	}
-	total := headerLen + uint64(len(eps))*recordLen + textLen
+	if err := x.check(eps, order); err != nil {
+		return dst, err
+	}
+	f := frame{header: headerLen, stride: recordLen, count: len(eps)}
+	if x != nil {
+		f = x.frame(f)
+	}
+	total := uint64(f.header) + uint64(f.count)*uint64(f.stride) + textLen + uint64(f.facts)
 	if total > math.MaxUint32 {
 		return dst, ErrTooLarge
 	}
+	f.text = int(textLen)
 
 	start := len(dst)
 	out := slices.Grow(dst, int(total))[:start+int(total)]
 	b := out[start:]
-	fixed := headerLen + len(eps)*recordLen
+	fixed := f.record(f.count)
 	clear(b[:fixed])
-	putHeader(b, version, len(eps), int(textLen))
+	putHeader(b, version, f)
 	text := 0
 	for i, at := range order {
-		e := &eps[at]
-		putRecord(b[headerLen+i*recordLen:], e, text)
+		e, r := &eps[at], b[f.record(i):f.record(i+1)]
+		putRecord(r, e, text)
+		if x != nil {
+			x.put(r, at, f)
+		}
 		text += copy(b[fixed+text:], e.Address)
 		text += copy(b[fixed+text:], e.Name)
+	}
+	if f.facts > 0 {
+		copy(b[fixed+text:], x.Sheet.section)
 	}
 	binary.LittleEndian.PutUint64(b[offChecksum:], xxhash.Sum64(b[offTotal:]))
 	return out, nil
@@ -63,16 +82,21 @@ func arrange(eps []Endpoint) (order []int, textLen uint64, err error) {
 	return order, textLen, nil
 }
 
-func putHeader(b []byte, version uint64, count, textLen int) {
+func putHeader(b []byte, version uint64, f frame) {
 	copy(b, Magic)
 	le := binary.LittleEndian
 	le.PutUint32(b[offFormat:], FormatVersion)
 	le.PutUint32(b[offTotal:], uint32(len(b)))
-	le.PutUint16(b[offHeaderLen:], headerLen)
-	le.PutUint16(b[offRecordLen:], recordLen)
-	le.PutUint32(b[offCount:], uint32(count))
-	le.PutUint32(b[offTextLen:], uint32(textLen))
+	le.PutUint16(b[offHeaderLen:], uint16(f.header))
+	le.PutUint16(b[offRecordLen:], uint16(f.stride))
+	le.PutUint32(b[offCount:], uint32(f.count))
+	le.PutUint32(b[offTextLen:], uint32(f.text))
 	le.PutUint64(b[offVersion:], version)
+	if f.header >= factsHeader {
+		le.PutUint32(b[offFactsLen:], uint32(f.facts))
+		le.PutUint16(b[offPlaces:], uint16(f.places))
+		le.PutUint16(b[offAttributes:], uint16(f.attributes))
+	}
 }
 
 // putRecord writes e to the start of b; its address, followed by its name, stands at offset text of the text section.

@@ -1,5 +1,7 @@
 package snapshot
 
+import "math"
+
 // The first four bytes of every snapshot and of every delta.
 const (
 	Magic      = "ZHSN"
@@ -17,6 +19,11 @@ const (
 	offTextLen   = 28
 	offVersion   = 32
 	headerLen    = 40
+	// Only where a snapshot carries facts.
+	offFactsLen   = 40
+	offPlaces     = 44
+	offAttributes = 46
+	factsHeader   = 48
 )
 
 // Offsets of a record's fields.
@@ -34,7 +41,25 @@ const (
 	recKVUsage   = 40
 	recBlockSize = 44
 	recNumBlocks = 48
+	recMaxLoRA   = 52
+	recActive    = 54
+	recPending   = 55
 	recordLen    = 64
+)
+
+// Offsets in the facts section, see the package doc.
+const (
+	facSum       = 0
+	facLabels    = 8
+	facStride    = 10
+	facKeysLen   = 12
+	facValuesLen = 16
+	facSetsLen   = 20
+	facHeader    = 24
+	facRank      = 0 // in the facts of one endpoint
+	facModels    = 4
+	facValues    = 8
+	facNone      = math.MaxUint32
 )
 
 // Offsets of the fields of a delta's header that a snapshot's header has not.
@@ -50,7 +75,8 @@ const (
 	delHeader   = 72
 )
 
-// The part of a record that a delta can change, and the length of the index before it in a change.
+// The part of a record that a delta can change, and the length of the index before it in a change. Where records are longer
+// than recordLen, a delta can change all of the rest.
 const (
 	patchOff = recFlags
 	patchLen = recNumBlocks + 4 - patchOff

@@ -18,6 +18,10 @@ const NeverScraped = ^uint32(0)
 const (
 	// Draining endpoints get no new requests.
 	Draining uint16 = 1 << 0
+	// LoRACut says that the engine has more adapters than a record has room for.
+	LoRACut uint16 = 1 << 1
+	// HasLoRA says that the engine has told of its adapters, of which it may have none.
+	HasLoRA uint16 = 1 << 2
 )
 
 // Why a snapshot is refused. Open and Append wrap them with the endpoint concerned; compare with errors.Is.
@@ -32,6 +36,7 @@ var (
 	ErrAddress   = errors.New("address is not a canonical ip:port")
 	ErrName      = errors.New("name is too long, has control characters or is outside the text section")
 	ErrKVUsage   = errors.New("kv usage is not finite")
+	ErrFacts     = errors.New("facts contradict each other or exceed their bounds")
 )
 
 // Endpoint is one endpoint of a snapshot: what discovery knows and the newest scraped metrics.
@@ -39,7 +44,7 @@ type Endpoint struct {
 	ID          uint64  // EndpointID(Name, Address)
 	Name        []byte  // namespace/name; see ValidName
 	Address     []byte  // ip:port in canonical form, see ValidAddress
-	Flags       uint16  // Draining …
+	Flags       uint16  // Draining …; AppendExtras sets those about LoRA
 	ScrapeAgeMs uint32  // age of the metrics when the snapshot was encoded; NeverScraped if there are none
 	ScrapeSeq   uint32  // counts successful scrapes of this endpoint, so that a reader knows which picks a scrape has seen
 	Waiting     uint32  // requests that wait in the engine
