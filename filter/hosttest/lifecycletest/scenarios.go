@@ -27,6 +27,7 @@ var scenarios = []scenario{
 	{"other prompt, other chain", otherPrompt},
 	{"no endpoint, FailClose", noEndpointFailClose},
 	{"no endpoint, FailOpen", noEndpointFailOpen},
+	{"no profile", noProfile},
 	{"all endpoints draining", allDraining},
 
 	{"list names the next", listNamesTheNext},
