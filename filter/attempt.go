@@ -135,6 +135,7 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 		}
 	}
 	if !attempt {
+		v.decorate(s)
 		s.replied = true
 	}
 	return Continue

@@ -56,6 +56,9 @@ type VM struct {
 	warmed bool // the code has run once, or this is the run
 	body   bodySource
 	line   []byte // scratch for the pick property
+
+	served      scorers.HeaderSink // scratch for the headers that plugins add to responses
+	servedNames []string           // names of such headers, so that none is made twice
 }
 
 // root is one root context.
@@ -129,6 +132,7 @@ func (v *VM) Tick(id uint32) {
 	v.record(now)
 	v.lead(now)
 	v.watchBodies(now)
+	v.sched.Sweep(now)
 	v.flush(now)
 	v.heap.check(v.host)
 }

@@ -38,6 +38,8 @@ type Stream interface {
 	Body(off, limit int) []byte
 	// ResponseHeader returns the first value of a response header.
 	ResponseHeader(name string) []byte
+	// ReplaceResponseHeader sets a response header, removing other values of it. In a callback with response headers only.
+	ReplaceResponseHeader(name string, value []byte)
 	// Property returns what SetProperty stored on this request by either plugin, or a property that Envoy has of the stream
 	// or, in callbacks of a root context, of the process.
 	Property(name string) []byte

@@ -144,6 +144,7 @@ func (h *warmHost) ReplaceRequestHeader(string, []byte)                     {}
 func (h *warmHost) RemoveRequestHeader(string)                              {}
 func (h *warmHost) RemoveRequestTrailer(string)                             {}
 func (h *warmHost) ResponseHeader(string) []byte                            { return []byte("200") }
+func (h *warmHost) ReplaceResponseHeader(string, []byte)                    {}
 func (h *warmHost) Property(string) []byte                                  { return h.property }
 func (h *warmHost) SetDestination([]byte) bool                              { return true }
 func (h *warmHost) Respond(int, string, string, []byte)                     {}

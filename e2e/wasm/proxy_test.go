@@ -50,10 +50,14 @@ var proxyFuncs = []hostFunc{
 	}},
 	{name: "proxy_get_header_map_value", params: "iiiii", call: getHeader},
 	{name: "proxy_replace_header_map_value", params: "iiiii", call: func(v *VM, a []uint64) status {
-		if a[0] != mapRequestHeaders {
+		switch name, value := v.text(a[1], a[2]), v.bytes(a[3], a[4]); a[0] {
+		case mapRequestHeaders:
+			v.host.ReplaceRequestHeader(name, value)
+		case mapResponseHeaders:
+			v.host.ReplaceResponseHeader(name, value)
+		default:
 			return statusBadArgument
 		}
-		v.host.ReplaceRequestHeader(v.text(a[1], a[2]), v.bytes(a[3], a[4]))
 		return statusOK
 	}},
 	{name: "proxy_remove_header_map_value", params: "iii", call: removeHeader},

@@ -63,6 +63,12 @@ func (Host) ResponseHeader(name string) []byte {
 	return result(proxyGetHeader(mapResponseHeaders, name, &outPtr, &outLen))
 }
 
+// ReplaceResponseHeader implements filter.Stream.
+func (Host) ReplaceResponseHeader(name string, value []byte) {
+	p, n := pointer(value)
+	proxyReplaceHeader(mapResponseHeaders, name, p, n)
+}
+
 // Property implements filter.Stream.
 func (Host) Property(name string) []byte { return result(proxyGetProperty(name, &outPtr, &outLen)) }
 

@@ -179,6 +179,7 @@ func (s *Stream) receiveTrailers() {
 // respondLocally plays the response of Envoy or of the filter, which passes the downstream filter only.
 func (s *Stream) respondLocally(status int) {
 	s.res.Status = status
+	s.extra = nil
 	s.startResponse(status)
 	s.toClient(false)
 	if c := s.w.enter(s.down, s); c != nil {
@@ -188,15 +189,21 @@ func (s *Stream) respondLocally(status int) {
 
 func (s *Stream) startResponse(status int) {
 	s.response = append(s.response[:0], Field{":status", s.w.p.status(status)})
+	s.response = append(s.response, s.extra...)
 }
 
 // toClient passes response headers through the downstream filter.
 func (s *Stream) toClient(endOfStream bool) {
-	if s.w.enter(s.down, s) != nil {
+	if c := s.w.enter(s.down, s); c != nil {
+		c.holdsResponse = true
 		if a := s.w.mod.ResponseHeaders(s.down, endOfStream); a != filter.Continue {
 			s.w.p.Fault("the response was paused")
 		}
+		if c = s.w.find(s.down); c != nil {
+			c.holdsResponse = false
+		}
 	}
+	s.res.Response = append(s.res.Response[:0], s.response...)
 }
 
 // Close deletes the contexts and returns the result. The stream must not be used any more.

@@ -135,6 +135,7 @@ func (s *Stream) reply(addr string, attempt int) Reply {
 
 // hideResponse shows response headers to the attempt filter only; the router drops the response.
 func (s *Stream) hideResponse(r Reply) {
+	s.extra = r.Headers
 	s.startResponse(r.Status)
 	if s.w.enter(s.attempt, s) != nil && s.w.mod.ResponseHeaders(s.attempt, r.Chunks == 0) != filter.Continue {
 		s.w.p.Fault("the response was paused at the attempt")
@@ -149,6 +150,7 @@ func (s *Stream) respond(r Reply, attempt bool) {
 		status = 200
 	}
 	s.res.Status = status
+	s.extra = r.Headers
 	s.startResponse(status)
 	if attempt && w.enter(s.attempt, s) != nil && w.mod.ResponseHeaders(s.attempt, r.Chunks == 0) != filter.Continue {
 		w.p.Fault("the response was paused at the attempt")

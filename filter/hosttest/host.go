@@ -205,6 +205,20 @@ func (h *Host) ResponseHeader(name string) []byte {
 	return h.giveString(v)
 }
 
+// ReplaceResponseHeader implements filter.Stream.
+func (h *Host) ReplaceResponseHeader(name string, value []byte) {
+	h.take("ReplaceResponseHeader")
+	defer h.spoil()
+	c := h.context("ReplaceResponseHeader")
+	switch {
+	case c == nil:
+	case !c.holdsResponse:
+		h.p.Fault("ReplaceResponseHeader: no response headers to write, or those of an attempt")
+	default:
+		c.stream.response.replace(name, h.p.intern(value))
+	}
+}
+
 // Property implements filter.Stream.
 func (h *Host) Property(name string) []byte {
 	h.enter("Property")

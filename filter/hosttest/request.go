@@ -33,6 +33,8 @@ type Reply struct {
 	Fail bool
 	// Status is the response status; 0 means 200.
 	Status int
+	// Headers are the response's other headers.
+	Headers Fields
 	// Retry says that the route retries this status. The client then sees nothing of the response.
 	Retry bool
 	// Chunks is the number of body chunks; 0 ends the stream with the headers.
@@ -82,13 +84,14 @@ type Local struct {
 
 // Result is what became of a request. Slices belong to the worker and are valid until its next request.
 type Result struct {
-	Route   Route
-	Status  int      // what the client sees; 0 if the stream was reset
-	Hosts   []string // addresses of the attempts
-	Sent    Fields   // request headers as the last attempt's endpoint or the fallback cluster saw them
-	SentEnd Fields   // request trailers, likewise
-	Pick    []byte   // the pick property at the end
-	Local   *Local   // the filter's answer, if Route is ToClient
+	Route    Route
+	Status   int      // what the client sees; 0 if the stream was reset
+	Hosts    []string // addresses of the attempts
+	Sent     Fields   // request headers as the last attempt's endpoint or the fallback cluster saw them
+	SentEnd  Fields   // request trailers, likewise
+	Response Fields   // response headers as the client saw them
+	Pick     []byte   // the pick property at the end
+	Local    *Local   // the filter's answer, if Route is ToClient
 
 	// What the downstream filter returned: to the headers, to each body callback, to trailers.
 	Headers  filter.Action

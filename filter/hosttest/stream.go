@@ -12,6 +12,7 @@ type Stream struct {
 	fields      Fields // request headers: one map for both filters
 	trailers    Fields
 	response    Fields
+	extra       Fields // headers of the response beside its status
 	properties  []property
 	destination string // filter state that an ORIGINAL_DST cluster reads
 	listed      bool   // the request is in the override_host cluster
@@ -77,11 +78,12 @@ func (s *Stream) reset(w *Worker, r *Request) {
 		properties: s.properties[:0],
 		upstream:   s.upstream[:0],
 		res: Result{
-			Hosts:   s.res.Hosts[:0],
-			Sent:    s.res.Sent[:0],
-			SentEnd: s.res.SentEnd[:0],
-			Pick:    s.res.Pick[:0],
-			Body:    s.res.Body[:0],
+			Hosts:    s.res.Hosts[:0],
+			Sent:     s.res.Sent[:0],
+			SentEnd:  s.res.SentEnd[:0],
+			Response: s.res.Response[:0],
+			Pick:     s.res.Pick[:0],
+			Body:     s.res.Body[:0],
 		},
 	}
 	if w.NoEarlyStrip {

@@ -56,6 +56,7 @@ type context struct {
 	attempt bool
 
 	holdsHeaders     bool // request headers may be read and written
+	holdsResponse    bool // response headers may be written
 	inTrailers       bool
 	bodyFrom, bodyTo int // part of the body that the filter sees
 }
