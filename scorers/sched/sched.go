@@ -94,10 +94,11 @@ type Scheduler struct {
 	universal *universal.Finder
 	rand      scorers.Rand
 	cycle     scorers.Cycle
-	specs     []scorers.Spec // the types that there are
-	facts     scorers.Facts  // scratch
-	explain   *Explanation   // nil unless somebody asks
-	decided   uint32         // number of the newest Decide
+	specs     []scorers.Spec     // the types that there are
+	facts     scorers.Facts      // scratch
+	carried   snapshot.FactsView // during an Apply only
+	explain   *Explanation       // nil unless somebody asks
+	decided   uint32             // number of the newest Decide
 
 	blockTokens int
 	maxBlocks   int
@@ -172,7 +173,8 @@ func (s *Scheduler) install(p *plan.Plan) {
 // the call only.
 func (s *Scheduler) Apply(v snapshot.View, recvAt, now uint64) {
 	s.received = max(recvAt, 1)
-	c := s.fleet.Apply(v, factsOf(v), recvAt, now)
+	c := s.fleet.Apply(v, s.factsOf(v), recvAt, now)
+	s.carried = snapshot.FactsView{} // v is the caller's again
 	s.afterApply(c)
 	if c.Capacity {
 		s.tune()
