@@ -186,7 +186,7 @@ func (d *director) warn(c *config.Config) {
 func (d *director) discover(ctx context.Context) {
 	known := make(memories)
 	for ctx.Err() == nil {
-		var sources []source
+		sources := make([]source, 0, len(d.flags))
 		for i, s := range d.flags {
 			sources = append(sources, source{s, fmt.Sprintf("flag %d", i)})
 		}

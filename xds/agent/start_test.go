@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -95,7 +96,7 @@ func TestConnectionsOfAllListenersAreCapped(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if n, err := conn.Read(make([]byte, 1)); err != io.EOF {
+			if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 				t.Errorf("read %d, %v from the control plane, want the end", n, err)
 			}
 			if s := policy.Stats(); s.Open != 1 || s.Refused != 1 {
