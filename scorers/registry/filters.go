@@ -3,6 +3,11 @@ package registry
 import (
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/agentidentity"
+	"github.com/zerohop/zerohop/scorers/bylabel"
+	"github.com/zerohop/zerohop/scorers/decodefilter"
+	"github.com/zerohop/zerohop/scorers/encodefilter"
+	"github.com/zerohop/zerohop/scorers/labelselectorfilter"
+	"github.com/zerohop/zerohop/scorers/prefillfilter"
 	"github.com/zerohop/zerohop/scorers/sessionidproducer"
 	"github.com/zerohop/zerohop/scorers/topologyextractor"
 )
@@ -11,6 +16,11 @@ import (
 func filters() []scorers.Spec {
 	return []scorers.Spec{
 		agentidentity.Spec,
+		bylabel.Spec,
+		decodefilter.Spec,
+		encodefilter.Spec,
+		labelselectorfilter.Spec,
+		prefillfilter.Spec,
 		sessionidproducer.Spec,
 		topologyextractor.Spec,
 	}

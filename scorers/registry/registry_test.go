@@ -16,6 +16,7 @@ var headings = []string{"What it prefers and why", "Formula", "Inputs", "Paramet
 
 // samples are parameters for the types that cannot do without.
 var samples = map[string]plan.Params{
+	"by-label":            {text("label", "gpu"), text("validValues[0]", "h100")},
 	"session-id-producer": {text("headerName", "x-session")},
 }
 
