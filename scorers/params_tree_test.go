@@ -126,9 +126,10 @@ func TestCompleteIsStable(t *testing.T) {
 		var given plan.Params
 		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(t, "names") {
 			p := plan.Param{Name: name, Kind: plan.ParamKind(rapid.IntRange(0, 2).Draw(t, "kind")), Num: rapid.SampledFrom([]float64{0, 1, 50, 1e9}).Draw(t, "number")}
-			if p.Kind == plan.String {
+			switch p.Kind {
+			case plan.String:
 				p = str(name, rapid.SampledFrom([]string{"", "queue", "running", "z"}).Draw(t, "text"))
-			} else if p.Kind == plan.Bool {
+			case plan.Bool:
 				p.Num = min(p.Num, 1)
 			}
 			given = append(given, p)

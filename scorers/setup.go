@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -128,7 +127,18 @@ func Alone(spec *Spec, params plan.Params) (any, error) {
 
 // Header registers a request header and returns where its value will be. The name's case does not matter.
 func (u *Setup) Header(name string) HeaderID {
-	return HeaderID(u.register("headers", &u.Wants.Headers, strings.ToLower(name), MaxHeaders))
+	return HeaderID(u.register("headers", &u.Wants.Headers, lower(name), MaxHeaders))
+}
+
+// lower returns name in lower case. Header names are ASCII.
+func lower(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // Label registers an endpoint label.

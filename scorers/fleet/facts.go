@@ -120,6 +120,9 @@ func (t *Table) growFacts(n int) {
 	}
 }
 
+// extend makes s at least n long. It is not copied into its callers, for the size of the module.
+//
+//go:noinline
 func extend[T any](s []T, n int) []T {
 	if len(s) >= n {
 		return s
@@ -127,6 +130,7 @@ func extend[T any](s []T, n int) []T {
 	return append(s, make([]T, n-len(s))...)
 }
 
+//go:noinline
 func extendSets(s *scorers.Sets, n int) {
 	s.Off, s.Len, s.Known = extend(s.Off, n), extend(s.Len, n), extend(s.Known, n)
 }

@@ -45,9 +45,11 @@ func (f *told) Label(i, l int) ([]byte, bool) {
 	value, ok := f.of[i].labels[f.keys[l]]
 	return []byte(value), ok
 }
+
 func (f *told) AppendModels(dst []uint64, i int) ([]uint64, bool) {
 	return appendHashes(dst, f.of[i].models), f.of[i].models != nil
 }
+
 func (f *told) AppendAdapters(dst []uint64, i int, waiting bool) ([]uint64, bool) {
 	if waiting {
 		return appendHashes(dst, f.of[i].waiting), true

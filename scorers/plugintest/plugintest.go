@@ -156,7 +156,7 @@ func (b *Bed) PickFrom(score []float64, limit int) []int {
 }
 
 func indices(slots []int32) []int {
-	out := []int{}
+	out := make([]int, 0, len(slots))
 	for _, s := range slots {
 		out = append(out, index(s))
 	}

@@ -10,15 +10,24 @@ import (
 
 // Specs returns every plugin type, sorted by Type. The slice belongs to the caller.
 func Specs() []scorers.Spec {
-	all := slices.Concat(base(), filters(), ratings(), stateful())
+	all := All()
 	slices.SortFunc(all, func(a, b scorers.Spec) int { return strings.Compare(a.Type, b.Type) })
+	return all
+}
+
+// All returns what Specs does in no order, which spares the Wasm module the sorting.
+func All() []scorers.Spec {
+	var all []scorers.Spec
+	for _, list := range [...][]scorers.Spec{base(), filters(), ratings(), stateful()} {
+		all = append(all, list...)
+	}
 	return all
 }
 
 // Lookup returns the plugin type called typ, and whether it exists. It makes the whole list: a caller with many questions
 // keeps what Specs returns.
 func Lookup(typ string) (scorers.Spec, bool) {
-	for _, s := range Specs() {
+	for _, s := range All() {
 		if s.Type == typ {
 			return s, true
 		}

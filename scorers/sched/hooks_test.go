@@ -90,8 +90,10 @@ func recorderSpecs(log *[]string) []scorers.Spec {
 	recording := scorers.Spec{
 		Type: "recorder", Kinds: scorers.KindFilter | scorers.KindScorer | scorers.KindAdmitter | scorers.KindDetector,
 		Params: []scorers.Param{
-			{Name: "label", Kind: plan.String, Default: "zone"}, {Name: "keep", Kind: plan.String, Default: ""},
-			{Name: "deny", Kind: plan.Bool, Default: false}, {Name: "score", Default: 1.0},
+			{Name: "label", Kind: plan.String, Default: "zone"},
+			{Name: "keep", Kind: plan.String, Default: ""},
+			{Name: "deny", Kind: plan.Bool, Default: false},
+			{Name: "score", Default: 1.0},
 		},
 		New: func(u *scorers.Setup) (any, error) {
 			if u.Params.Float("score", 0) == 7 {

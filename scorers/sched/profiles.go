@@ -61,7 +61,7 @@ type weighted struct {
 
 // Wants returns what the plugins of a plan ask for. The error lists every problem with the path of the field.
 func Wants(p *plan.Plan) (*scorers.Wants, error) {
-	set, err := compile(p, registry.Specs())
+	set, err := compile(p, registry.All())
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,7 @@ func newCompiler(p *plan.Plan, specs []scorers.Spec) *compiler {
 	return c
 }
 
+//go:noinline
 func (c *compiler) problem(path, text string) {
 	c.problems = append(c.problems, errors.New(path+": "+text))
 }
@@ -201,17 +202,22 @@ func (c *compiler) typeOf(name string) string {
 
 // lookup returns the instance called name as role T.
 func lookup[T any](c *compiler, path, name, role string) T {
-	i, ok := c.byName[name]
-	if !ok {
-		c.problem(path, "plugin "+strconv.Quote(name)+" does not exist, or its own declaration is wrong")
-		var none T
-		return none
-	}
-	plugin, plays := c.set.instances[i].plugin.(T)
-	if !plays {
+	instance, ok := c.instance(path, name)
+	plugin, plays := instance.(T)
+	if ok && !plays {
 		c.problem(path, "plugin "+strconv.Quote(name)+" is no "+role)
 	}
 	return plugin
+}
+
+// instance returns the instance called name.
+func (c *compiler) instance(path, name string) (any, bool) {
+	i, ok := c.byName[name]
+	if !ok {
+		c.problem(path, "plugin "+strconv.Quote(name)+" does not exist, or its own declaration is wrong")
+		return nil, false
+	}
+	return c.set.instances[i].plugin, true
 }
 
 // adopt hands each instance the one of the same name and type in old.

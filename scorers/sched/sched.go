@@ -116,7 +116,7 @@ type Scheduler struct {
 }
 
 // New returns a scheduler for a valid plan. seed makes tie-breaking reproducible.
-func New(p *plan.Plan, seed uint64) (*Scheduler, error) { return newWith(p, seed, registry.Specs()) }
+func New(p *plan.Plan, seed uint64) (*Scheduler, error) { return newWith(p, seed, registry.All()) }
 
 // newWith is New where the plugins are of the given types.
 func newWith(p *plan.Plan, seed uint64, specs []scorers.Spec) (*Scheduler, error) {

@@ -29,11 +29,14 @@ const (
 // Request headers of the EPP that plugins read. Each has an older name, which counts where the header is absent.
 const (
 	// HeaderObjective names the objective of a request, which has a priority.
-	HeaderObjective, HeaderObjectiveOld = "x-llm-d-inference-objective", "x-gateway-inference-objective"
+	HeaderObjective    = "x-llm-d-inference-objective"
+	HeaderObjectiveOld = "x-gateway-inference-objective" // older HeaderObjective
 	// HeaderTTFT is the objective for the time to the first token, in milliseconds.
-	HeaderTTFT, HeaderTTFTOld = "x-llm-d-slo-ttft-ms", "x-slo-ttft-ms"
+	HeaderTTFT    = "x-llm-d-slo-ttft-ms"
+	HeaderTTFTOld = "x-slo-ttft-ms" // older HeaderTTFT
 	// HeaderTPOT is the objective for the time per output token, in milliseconds.
-	HeaderTPOT, HeaderTPOTOld = "x-llm-d-slo-tpot-ms", "x-slo-tpot-ms"
+	HeaderTPOT    = "x-llm-d-slo-tpot-ms"
+	HeaderTPOTOld = "x-slo-tpot-ms" // older HeaderTPOT
 )
 
 // SystemOwned lists the request headers that are meant for a scheduler, and not for what it schedules: a client's values are

@@ -4,8 +4,17 @@ import "testing"
 
 func TestParamsHasAndLen(t *testing.T) {
 	p := Params{
-		{Name: "a[0].x"}, {Name: "a[2].x"}, {Name: "ab"}, {Name: "o.f.g"}, {Name: "b[1]"}, {Name: "b[x]"}, {Name: "b["},
-		{Name: "b[-3]"}, {Name: "b[7"}, {Name: "b[99999999999999999999]"}, {Name: "o.l[0]"},
+		{Name: "a[0].x"},
+		{Name: "a[2].x"},
+		{Name: "ab"},
+		{Name: "o.f.g"},
+		{Name: "b[1]"},
+		{Name: "b[x]"},
+		{Name: "b["},
+		{Name: "b[-3]"},
+		{Name: "b[7"},
+		{Name: "b[99999999999999999999]"},
+		{Name: "o.l[0]"},
 	}
 	tests := []struct {
 		name string
