@@ -158,6 +158,28 @@ func TestPhasesKnowTheFleet(t *testing.T) {
 	}
 }
 
+// TestOtherEngine checks that an endpoint whose labels name another engine is scraped anew, and one whose other labels change
+// is not.
+func TestOtherEngine(t *testing.T) {
+	store := publish.NewStore(time.Now())
+	f := newFleet(settings{scraper: idle{}, drain: time.Minute}, store, publish.NewFleet(store), func() {}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	take := func(labels map[string]string) uint64 {
+		e := discovery.Endpoint{Namespace: "n", Name: "a", Address: netip.MustParseAddrPort("10.0.0.1:80"), Labels: labels}
+		f.take(ctx, []discovery.Endpoint{e})
+		return f.members[keyOf(&e)].run
+	}
+	first := take(nil)
+	if run := take(map[string]string{"zone": "a"}); run != first {
+		t.Error("another zone begins the scraping anew")
+	}
+	if run := take(map[string]string{"zone": "a", scrape.LabelEngine: "sglang"}); run == first {
+		t.Error("the scraping goes on as for the engine before")
+	}
+	cancel()
+	f.scrapes.Wait()
+}
+
 // TestLateResultIsDropped has an endpoint leave and come back while a result of its first scraping is on its way.
 func TestLateResultIsDropped(t *testing.T) {
 	store := publish.NewStore(time.Now())

@@ -132,3 +132,6 @@ func count(v float64) uint32 {
 	}
 	return uint32(min(max(v, 0), math.MaxUint32))
 }
+
+// SameEngine reports whether the labels of a and b name the same engine, or none.
+func SameEngine(a, b *discovery.Endpoint) bool { return engineOf(a, "") == engineOf(b, "") }

@@ -159,6 +159,19 @@ func TestEngineOf(t *testing.T) {
 	}
 }
 
+func TestSameEngine(t *testing.T) {
+	none, vllm, sglang := discovery.Endpoint{}, discovery.Endpoint{}, discovery.Endpoint{}
+	other := discovery.Endpoint{Labels: map[string]string{"zone": "a"}}
+	vllm.Labels = map[string]string{LabelEngine: "vllm"}
+	sglang.Labels = map[string]string{LabelEngine: "sglang"}
+	if !SameEngine(&none, &other) || !SameEngine(&sglang, &sglang) {
+		t.Error("equal engines differ")
+	}
+	if SameEngine(&none, &vllm) || SameEngine(&vllm, &sglang) { // none is what the configuration says, perhaps SGLang
+		t.Error("different engines are the same")
+	}
+}
+
 func FuzzUpdate(f *testing.F) {
 	f.Add([]byte("# TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{a=\"b\"} 1 2\n"))
 	f.Add([]byte("vllm:cache_config_info{block_size=\"32\",num_gpu_blocks=\"64\"} 1\nvllm:kv_cache_usage_perc 1e-3\n"))
