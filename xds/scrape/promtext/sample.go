@@ -14,6 +14,7 @@ func (s *Scanner) sample(f *family, text []byte, inside bool, values []Value) er
 	for _, i := range f.wants {
 		w := &s.wants[i]
 		s.matched[i], s.have[i], s.number[i] = w.Match.Name == "", false, math.NaN()
+		clear(s.found[i])
 	}
 	text = trimBlank(text)
 	if len(text) > 0 && text[0] == '{' {
@@ -126,6 +127,15 @@ func (s *Scanner) take(f *family, name, value []byte) error {
 			}
 			s.have[i] = true
 			s.number[i] = parseUint(value)
+		}
+		for t, wanted := range w.Texts {
+			if string(name) != wanted {
+				continue
+			}
+			if s.found[i][t] != nil {
+				return s.fail(f.name, "a label stands twice")
+			}
+			s.found[i][t] = value
 		}
 	}
 	return nil

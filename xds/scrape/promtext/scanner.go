@@ -26,9 +26,10 @@ type Combine uint8
 
 // The ways to combine.
 const (
-	Newest Combine = iota // the series with the greatest timestamp, the first of equals; without one it is 0
-	Sum                   // of all series
-	Max                   // of all series
+	Newest  Combine = iota // the series with the greatest timestamp, the first of equals; without one it is 0
+	Sum                    // of all series
+	Max                    // of all series
+	Largest                // the series with the largest value, the last of equals; NaN is the least
 )
 
 // Label is a label's name and value.
@@ -42,12 +43,17 @@ type Want struct {
 	Match   Label   // only series with this label count; the zero Label means all
 	From    string  // the label that holds the number, an unsigned one; empty means the sample's value
 	Combine Combine // how several series become one number
+	// Texts are labels whose text is wanted, of the series that Newest or Largest chose. Largest takes no From.
+	Texts []string
 }
 
 // Value is what a page says about a Want.
 type Value struct {
 	Seen   bool    // the page has at least one such series
 	Number float64 // any float; NaN too if the label that holds it is missing or is no number
+	// Texts are those of the Want, in its order, and nil where the label is missing. They belong to the scanner and are valid
+	// until it scans again.
+	Texts [][]byte
 
 	stamp stamp
 }
@@ -73,7 +79,11 @@ type Scanner struct {
 	// Of the series at hand, by want.
 	matched []bool
 	number  []float64
-	have    []bool // the label that holds the number was there
+	have    []bool     // the label that holds the number was there
+	found   [][][]byte // the texts, still escaped and within the page
+
+	// Of the series that was chosen, by want.
+	texts, buffers [][][]byte
 }
 
 // family is one family that is asked for.
@@ -88,6 +98,7 @@ type family struct {
 func NewScanner(wants []Want) *Scanner {
 	s := &Scanner{
 		wants: wants, matched: make([]bool, len(wants)), number: make([]float64, len(wants)), have: make([]bool, len(wants)),
+		found: make([][][]byte, len(wants)), texts: make([][][]byte, len(wants)), buffers: make([][][]byte, len(wants)),
 	}
 	for i := range wants {
 		name := wants[i].Family
@@ -100,6 +111,11 @@ func NewScanner(wants []Want) *Scanner {
 			s.families = append(s.families, family{name: name})
 		}
 		s.families[at].wants = append(s.families[at].wants, i)
+		n := len(wants[i].Texts)
+		s.found[i], s.texts[i], s.buffers[i] = make([][]byte, n), make([][]byte, n), make([][]byte, n)
+		for t := range n {
+			s.buffers[i][t] = []byte{} // not nil, which means that the label is missing
+		}
 	}
 	if len(wants) > 0 {
 		s.prefix = len(wants[0].Family) - 1 // at least one byte is left to branch on
@@ -237,16 +253,53 @@ func (s *Scanner) merge(f *family, at stamp, values []Value) {
 		switch first := !v.Seen; {
 		case first:
 			*v = Value{Seen: true, Number: n, stamp: at}
+			s.keepTexts(i, v)
 		case s.wants[i].Combine == Sum:
 			v.Number += n
 		case s.wants[i].Combine == Max:
 			if n > v.Number || math.IsNaN(v.Number) {
 				v.Number = n
 			}
+		case s.wants[i].Combine == Largest:
+			if n >= v.Number || math.IsNaN(v.Number) {
+				v.Number = n
+				s.keepTexts(i, v)
+			}
 		case at.after(v.stamp):
 			v.Number, v.stamp = n, at
+			s.keepTexts(i, v)
 		}
 	}
+}
+
+// keepTexts copies the texts of the series at hand, unescaped.
+func (s *Scanner) keepTexts(i int, v *Value) {
+	if len(s.found[i]) == 0 {
+		return
+	}
+	for t, text := range s.found[i] {
+		s.texts[i][t] = nil
+		if text != nil {
+			s.buffers[i][t] = unescape(s.buffers[i][t][:0], text)
+			s.texts[i][t] = s.buffers[i][t]
+		}
+	}
+	v.Texts = s.texts[i]
+}
+
+// unescape appends the value of a label to dst. Its escapes are known to be valid.
+func unescape(dst, value []byte) []byte {
+	for i := 0; i < len(value); i++ {
+		b := value[i]
+		if b == '\\' {
+			i++
+			if b = value[i]; b == 'n' {
+				b = '\n'
+			}
+		}
+		dst = append(dst, b)
+	}
+	return dst
 }
 
 // fail returns an error with the line's number. It shows nothing of the page, which may hold anything.

@@ -3,6 +3,7 @@ package promtext_test
 import (
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ var vllm = []promtext.Want{
 	{Family: "vllm:cache_config_info", From: "num_gpu_blocks"},
 }
 
-// short is what the tables and the fuzz target ask for.
+// short is what the table asks for.
 var short = []promtext.Want{
 	{Family: "a"},
 	{Family: "a", Combine: promtext.Sum},
@@ -33,6 +34,15 @@ var short = []promtext.Want{
 	{Family: "a:b", From: "n"},
 	{Family: "ab"},
 }
+
+// texts ask for the texts of labels, and every what the fuzz targets ask for.
+var (
+	texts = []promtext.Want{
+		{Family: "a:b", Texts: []string{"k", "n"}, Combine: promtext.Largest},
+		{Family: "ab", Texts: []string{"n"}},
+	}
+	every = slices.Concat(short, texts)
+)
 
 // Indices of short.
 const (
@@ -142,6 +152,56 @@ func diff(want, got []promtext.Value) string {
 	return cmp.Diff(want, got, cmpopts.IgnoreUnexported(promtext.Value{}), cmpopts.EquateNaNs())
 }
 
+func TestTexts(t *testing.T) {
+	type value = promtext.Value
+	text := func(s ...string) (out [][]byte) {
+		for _, t := range s {
+			out = append(out, []byte(t))
+		}
+		return out
+	}
+	tests := []struct {
+		name, page string
+		want       [2]value // of texts
+	}{
+		{name: "absent", page: "a 1\n"},
+		{name: "one series", page: "a:b{n=\"x, y\",k=\"\"} 1\n", want: [2]value{{Seen: true, Number: 1, Texts: text("", "x, y")}}},
+		{name: "missing label", page: "a:b{m=\"x\"} 1\nab 2\n", want: [2]value{{Seen: true, Number: 1, Texts: [][]byte{nil, nil}}, {Seen: true, Number: 2, Texts: [][]byte{nil}}}},
+		{
+			name: "largest value, whatever the time", page: "a:b{n=\"x\"} 1 30\na:b{n=\"y\"} 3 10\na:b{k=\"z\"} 2 20\n",
+			want: [2]value{{Seen: true, Number: 3, Texts: [][]byte{nil, []byte("y")}}},
+		},
+		{name: "last of equals", page: "a:b{n=\"x\"} 1\na:b{n=\"y\"} 1\n", want: [2]value{{Seen: true, Number: 1, Texts: [][]byte{nil, []byte("y")}}}},
+		{name: "NaN is the least", page: "a:b{n=\"x\"} NaN\na:b{n=\"y\"} -5\na:b{n=\"z\"} NaN\n", want: [2]value{{Seen: true, Number: -5, Texts: [][]byte{nil, []byte("y")}}}},
+		{name: "newest", page: "ab{n=\"x\"} 9 10\nab{n=\"y\"} 1 20\nab{n=\"z\"} 5 20\n", want: [2]value{{}, {Seen: true, Number: 1, Texts: text("y")}}},
+		{name: "escapes", page: "ab{n=\"\\\\a\\n\\\"é\"} 1\n", want: [2]value{{}, {Seen: true, Number: 1, Texts: text("\\a\n\"é")}}},
+	}
+	scanner := promtext.NewScanner(texts)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			values := make([]value, len(texts))
+			if err := scanner.Scan([]byte(tt.page), values); err != nil {
+				t.Fatal(err)
+			}
+			if d := diff(tt.want[:], values); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	err := scanner.Scan([]byte("a:b{k=\"x\",k=\"y\"} 1\n"), make([]value, len(texts)))
+	if err == nil || !strings.Contains(err.Error(), "a label stands twice") {
+		t.Errorf("error = %v for a label that stands twice", err)
+	}
+	page, values := []byte("a:b{k=\"some text\",n=\"\\\\\"} 1\n"), make([]value, len(texts))
+	if n := testing.AllocsPerRun(20, func() {
+		if err := scanner.Scan(page, values); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func TestScanWithoutWants(t *testing.T) {
 	if err := promtext.NewScanner(nil).Scan([]byte("a 1\n# TYPE a gauge\n{a} 1\n"), nil); err != nil {
 		t.Error(err)
@@ -170,6 +230,7 @@ func FuzzScan(f *testing.F) {
 		"{\"a\",k=\"v\"} 1\n{k=\"v\", a} 2\n\"ab\"{} +Inf -1\n#\tTYPE  \"a:b\"\tuntyped\na:b{\"n\"=\"7\"} NaN\n",
 		"# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\na 2\na{le=\"1\"}+3\n",
 		"# TYPE ab Summary\nab{quantile=\"0.5\"} 1\nab_count 1\n \t# EOF\n  ",
+		"a:b{k=\"x\\n\"} 1\na:b{n=\"y\"} 3\na:b{k=\"\"} NaN\nab{n=\"\\\\\"} 1 2\nab 2 1\n",
 		"a{k=\"\\\"\\\\\\n\"}1\na:b{n=\"4294967296\"} 1\na:b{n=\"64\"} 1 9223372036854775807\n",
 	} {
 		f.Add([]byte(seed))
@@ -198,9 +259,9 @@ func FuzzScanWords(f *testing.F) {
 
 // compare scans a page and fails if prometheus/common accepts it and finds other numbers.
 func compare(t *testing.T, page []byte) {
-	want, got := make([]promtext.Value, len(short)), make([]promtext.Value, len(short))
-	err := promtext.NewScanner(short).Scan(page, got)
-	if oracle.New(short).Scan(page, want) != nil || accident(page) {
+	want, got := make([]promtext.Value, len(every)), make([]promtext.Value, len(every))
+	err := promtext.NewScanner(every).Scan(page, got)
+	if oracle.New(every).Scan(page, want) != nil || accident(page) {
 		return
 	}
 	if err != nil {

@@ -48,6 +48,11 @@ func read(f *dto.MetricFamily, w *promtext.Want) promtext.Value {
 		switch {
 		case !out.Seen:
 			out.Number = number
+		case w.Combine == promtext.Largest:
+			if number < out.Number || math.IsNaN(number) && !math.IsNaN(out.Number) {
+				continue
+			}
+			out.Number = number
 		case w.Combine == promtext.Sum:
 			out.Number += number
 		case w.Combine == promtext.Max:
@@ -60,6 +65,9 @@ func read(f *dto.MetricFamily, w *promtext.Want) promtext.Value {
 			continue
 		}
 		newest, out.Seen = m.GetTimestampMs(), true
+		if w.Combine == promtext.Newest || w.Combine == promtext.Largest {
+			out.Texts = texts(m, w.Texts)
+		}
 	}
 	return out
 }
@@ -75,6 +83,21 @@ func value(m *dto.Metric) (float64, bool) {
 		return m.GetUntyped().GetValue(), true
 	}
 	return 0, false
+}
+
+// texts returns the values of labels; nil where one is missing.
+func texts(m *dto.Metric, labels []string) [][]byte {
+	var out [][]byte
+	for _, label := range labels {
+		var value []byte
+		for _, l := range m.GetLabel() {
+			if l.GetName() == label {
+				value = append([]byte{}, l.GetValue()...)
+			}
+		}
+		out = append(out, value)
+	}
+	return out
 }
 
 func text(m *dto.Metric, label string) string {
