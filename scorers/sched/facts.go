@@ -5,10 +5,22 @@ import (
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
-// factsOf returns what a snapshot says of its endpoints beside their numbers; nil if it carries nothing of the kind. It is
-// valid until the next call, so that no snapshot allocates.
+// Apply takes over a snapshot that was received at recvAt; both times are monotonic nanoseconds. The view is read during
+// the call only.
+func (s *Scheduler) Apply(v snapshot.View, recvAt, now uint64) {
+	s.received = max(recvAt, 1)
+	c := s.fleet.Apply(v, s.factsOf(v), recvAt, now)
+	s.carried = snapshot.FactsView{}
+	s.afterApply(c)
+	if c.Capacity {
+		s.tune()
+	}
+}
+
+// factsOf returns what a snapshot says of its endpoints beside their numbers; nil if it carries nothing of the kind.
 func (s *Scheduler) factsOf(v snapshot.View) fleet.Facts {
-	if s.carried = v.Facts(); !s.carried.Carried() {
+	s.carried = v.Facts()
+	if !s.carried.Carried() {
 		return nil
 	}
 	return &s.carried

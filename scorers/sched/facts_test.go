@@ -2,9 +2,10 @@ package sched
 
 import (
 	"math"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/registry"
@@ -12,84 +13,116 @@ import (
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
-// curious asks for everything that a snapshot can carry.
-type curious struct {
-	zone scorers.LabelID
-	gpu  scorers.AttrID
-	seen map[string]string // zone by endpoint
-}
-
-func (c *curious) Grow(int) {}
-
-func (c *curious) Facts(_ int32, f *scorers.Facts) {
-	value, p := f.Label(c.zone)
-	c.seen[string(f.Name)] = [...]string{"unknown", "absent", "present"}[p] + " " + string(value)
-}
-
-func (c *curious) Forget(int32) {}
-
-func (c *curious) Score(*scorers.Cycle, []int32, []float64) {}
-
-// TestFactsOfASnapshot applies encoded snapshots: plugins see what these carry.
-func TestFactsOfASnapshot(t *testing.T) {
-	c := &curious{seen: map[string]string{}}
-	specs := append(registry.Specs(), scorers.Spec{Type: "curious", Kinds: scorers.KindScorer, New: func(u *scorers.Setup) (any, error) {
-		c.zone, c.gpu = u.Label("zone"), u.Attribute("gpu/dcgm")
-		u.Models()
-		u.LoRA()
-		return c, nil
-	}})
-	p := testPlan(0)
-	p.Plugins = append(p.Plugins, plan.Plugin{Name: "curious", Type: "curious"})
-	s, err := newWith(p, 1, specs)
+// shipped returns a snapshot of A and B, of which A has every kind of fact.
+func shipped(t *testing.T, version uint64, p *plan.Plan, zone string) snapshot.View {
+	t.Helper()
+	var eps []snapshot.Endpoint
+	f := snapshot.Facts{Labels: []string{"zone"}, Attributes: []string{"p/a"}}
+	x := &snapshot.Extras{Places: 4}
+	for i, e := range p.Endpoints[:2] {
+		se := snapshot.Endpoint{Name: []byte(e.Name), Address: []byte(e.Address), ScrapeSeq: uint32(version)}
+		se.ID = snapshot.EndpointID(se.Name, se.Address)
+		eps = append(eps, se)
+		if i == 0 {
+			f.Endpoints = append(f.Endpoints, snapshot.EndpointFacts{
+				ID: se.ID, Rank: 3, Labels: map[string]string{"zone": zone}, Models: []uint64{xxhash.Sum64String("m")}, ModelsKnown: true,
+			})
+			x.LoRA = append(x.LoRA, snapshot.LoRA{Known: true, Max: 2, Active: []uint64{5}, Waiting: []uint64{6}})
+			x.Attributes = append(x.Attributes, []float64{1.5})
+			continue
+		}
+		f.Endpoints = append(f.Endpoints, snapshot.EndpointFacts{ID: se.ID})
+		x.LoRA, x.Attributes = append(x.LoRA, snapshot.LoRA{}), append(x.Attributes, nil)
+	}
+	order := []int{0, 1}
+	if eps[0].ID > eps[1].ID {
+		order = []int{1, 0}
+	}
+	var err error
+	if x.Sheet, err = snapshot.NewSheet(&f); err != nil {
+		t.Fatal(err)
+	}
+	sorted := []snapshot.Endpoint{eps[order[0]], eps[order[1]]}
+	x.LoRA = []snapshot.LoRA{x.LoRA[order[0]], x.LoRA[order[1]]}
+	x.Attributes = [][]float64{x.Attributes[order[0]], x.Attributes[order[1]]}
+	blob, err := snapshot.AppendExtras(nil, version, sorted, x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eps := make([]snapshot.Endpoint, 2)
-	facts := snapshot.Facts{Labels: []string{"role", "zone"}, Attributes: []string{"gpu/dcgm"}}
-	for i, name := range []string{"ns/a", "ns/b"} {
-		address := []byte{'1', '0', '.', '0', '.', '0', '.', byte('1' + i), ':', '1'}
-		eps[i] = snapshot.Endpoint{ID: snapshot.EndpointID([]byte(name), address), Name: []byte(name), Address: address, ScrapeSeq: 1}
-		facts.Endpoints = append(facts.Endpoints, snapshot.EndpointFacts{ID: eps[i].ID})
-	}
-	facts.Endpoints[1] = snapshot.EndpointFacts{ID: eps[1].ID, Rank: 2, Labels: map[string]string{"zone": "east"}, Models: []uint64{5}, ModelsKnown: true}
-	x := &snapshot.Extras{
-		Places: 4, LoRA: []snapshot.LoRA{{}, {Known: true, Max: 3, Active: []uint64{7}, Waiting: []uint64{8, 9}}}, Attributes: [][]float64{nil, {0.5}},
-	}
-	if x.Sheet, err = snapshot.NewSheet(&facts); err != nil {
+	v, err := snapshot.Open(blob)
+	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(version uint64, x *snapshot.Extras) snapshot.View {
-		blob, err := snapshot.AppendExtras(nil, version, eps, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := snapshot.Open(blob)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+	return v
+}
+
+// TestFactsOfSnapshots brings facts from a snapshot to a plugin and into the columns that plugins read.
+func TestFactsOfSnapshots(t *testing.T) {
+	var log []string
+	reader := scorers.Spec{Type: "reader", New: func(u *scorers.Setup) (any, error) {
+		u.LoRA()
+		u.Models()
+		u.Attribute("p/a")
+		u.Topology(scorers.TopologyKeys{Zone: "zone"})
+		return nil, nil
+	}}
+	p := recorderPlan(2)
+	p.Agent.Cluster = "agent"
+	p.Plugins = append(p.Plugins, plan.Plugin{Name: "reader", Type: "reader"})
+	s, err := newWith(p, 1, append(recorderSpecs(&log), reader))
+	if err != nil {
+		t.Fatal(err)
 	}
-	v := open(1, x)
-	s.Apply(v, 1, 1)
-	if diff := cmp.Diff(map[string]string{"ns/a": "absent ", "ns/b": "present east"}, c.seen); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
+	s.Apply(shipped(t, 1, p, "z1"), ms, ms)
+	a, b := slotOf(t, s, "A"), slotOf(t, s, "B")
+	if !slices.Contains(log, "rec facts "+string(rune('0'+a))+" ns/A 10.0.0.1:80 present z1") ||
+		!slices.Contains(log, "rec facts "+string(rune('0'+b))+" ns/B 10.0.0.2:80 absent ") {
+		t.Errorf("calls %q", log)
 	}
-	e := s.fleet.View()
-	for slot := range int32(2) {
-		b := string(s.fleet.Name(slot)) == "ns/b"
-		if e.Models.IsKnown(slot) != b || e.Models.Has(slot, 5) != b || e.Adapters.IsKnown(slot) != b || e.Adapters.Has(slot, 7) != b ||
-			e.WaitingAdapters.Has(slot, 9) != b || e.WaitingAdapters.Has(slot, 7) || (e.MaxLoRA[slot] == 3) != b ||
-			(e.Rank[slot] == 2) != b || math.IsNaN(e.Attr[c.gpu][slot]) == b {
-			t.Errorf("%s: models %v, adapters %v, waiting %v, max %v, rank %v, attributes %v", s.fleet.Name(slot), e.Models, e.Adapters,
-				e.WaitingAdapters, e.MaxLoRA, e.Rank, e.Attr)
-		}
+	e := s.View()
+	if e.Rank[a] != 3 || e.MaxLoRA[a] != 2 || !e.Adapters.Has(a, 5) || !e.WaitingAdapters.Has(a, 6) || e.Attr[0][a] != 1.5 ||
+		!e.Models.Has(a, xxhash.Sum64String("m")) || e.Topo[a][scorers.TopoZone] != xxhash.Sum64String("z1") {
+		t.Errorf("endpoints %+v", e)
 	}
-	if n := testing.AllocsPerRun(50, func() { s.Apply(v, 2, 2) }); n != 0 {
-		t.Errorf("a snapshot with known facts allocates %v times, want 0", n)
+	if e.Models.IsKnown(b) || e.Adapters.IsKnown(b) || !math.IsNaN(e.Attr[0][b]) || e.Topo[b] != [4]uint64{} {
+		t.Errorf("endpoints %+v: B has what A has", e)
 	}
-	s.Apply(open(2, nil), 3, 3) // of an agent that does not know what is read
-	if diff := cmp.Diff(map[string]string{"ns/a": "unknown ", "ns/b": "unknown "}, c.seen); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
+	log = nil
+	s.Apply(shipped(t, 2, p, "z1"), 2*ms, 2*ms)
+	if len(log) != 1 { // grow
+		t.Errorf("calls %q although no fact changed", log)
+	}
+	s.Apply(shipped(t, 3, p, "z2"), 3*ms, 3*ms)
+	if e.Topo[a][scorers.TopoZone] != xxhash.Sum64String("z2") {
+		t.Error("the topology is the old one")
+	}
+}
+
+// TestApplyAllocatesNothing applies the same facts again and again.
+func TestApplyAllocatesNothing(t *testing.T) {
+	reader := scorers.Spec{Type: "reader", New: func(u *scorers.Setup) (any, error) {
+		u.LoRA()
+		u.Models()
+		u.Attribute("p/a")
+		u.Label("zone")
+		return nil, nil
+	}}
+	p := testPlan(2)
+	p.Agent.Cluster = "agent"
+	p.Plugins = append(p.Plugins, plan.Plugin{Name: "reader", Type: "reader"})
+	s, err := newWith(p, 1, append(registry.Specs(), reader))
+	if err != nil {
+		t.Fatal(err)
+	}
+	views := []snapshot.View{shipped(t, 1, p, "z1"), shipped(t, 2, p, "z2")}
+	n := uint64(0)
+	apply := func() {
+		n++
+		s.Apply(views[n%2], n, n)
+	}
+	apply()
+	apply()
+	if got := testing.AllocsPerRun(100, apply); got != 0 {
+		t.Errorf("%v allocations for a snapshot", got)
 	}
 }

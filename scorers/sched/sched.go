@@ -169,18 +169,6 @@ func (s *Scheduler) install(p *plan.Plan) {
 	s.tune()
 }
 
-// Apply takes over a snapshot that was received at recvAt; both times are monotonic nanoseconds. The view is read during
-// the call only.
-func (s *Scheduler) Apply(v snapshot.View, recvAt, now uint64) {
-	s.received = max(recvAt, 1)
-	c := s.fleet.Apply(v, s.factsOf(v), recvAt, now)
-	s.carried = snapshot.FactsView{} // v is the caller's again
-	s.afterApply(c)
-	if c.Capacity {
-		s.tune()
-	}
-}
-
 // afterApply forgets what removed endpoints held and fits the scratch space to the slots.
 func (s *Scheduler) afterApply(c fleet.Change) {
 	for _, slot := range c.Removed {
