@@ -6,10 +6,12 @@ import (
 	"github.com/zerohop/zerohop/scorers/bylabel"
 	"github.com/zerohop/zerohop/scorers/decodefilter"
 	"github.com/zerohop/zerohop/scorers/encodefilter"
+	"github.com/zerohop/zerohop/scorers/endpointattributefilter"
 	"github.com/zerohop/zerohop/scorers/labelselectorfilter"
 	"github.com/zerohop/zerohop/scorers/prefillfilter"
 	"github.com/zerohop/zerohop/scorers/sessionidproducer"
 	"github.com/zerohop/zerohop/scorers/topologyextractor"
+	"github.com/zerohop/zerohop/scorers/utilizationfilter"
 )
 
 // filters returns the filters, admitters, detectors, pickers, profile handlers and the producers that name what others read.
@@ -19,9 +21,11 @@ func filters() []scorers.Spec {
 		bylabel.Spec,
 		decodefilter.Spec,
 		encodefilter.Spec,
+		endpointattributefilter.Spec,
 		labelselectorfilter.Spec,
 		prefillfilter.Spec,
 		sessionidproducer.Spec,
 		topologyextractor.Spec,
+		utilizationfilter.Spec,
 	}
 }

@@ -16,7 +16,12 @@ var headings = []string{"What it prefers and why", "Formula", "Inputs", "Paramet
 
 // samples are parameters for the types that cannot do without.
 var samples = map[string]plan.Params{
-	"by-label":            {text("label", "gpu"), text("validValues[0]", "h100")},
+	"by-label": {text("label", "gpu"), text("validValues[0]", "h100")},
+	"endpoint-attribute-filter": {
+		text("attribute", "load"), text("algorithm.type", "threshold"), text("algorithm.threshold.operator", "LessThan"),
+		number("algorithm.threshold.value", 10),
+	},
+	"utilization-filter":  {text("conditions[0].metric", "waiting-queue"), number("conditions[0].maxValue", 5)},
 	"session-id-producer": {text("headerName", "x-session")},
 }
 
