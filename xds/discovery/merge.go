@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// startPatience is how long the first list waits for sources that have said nothing yet. Without it a restarted agent
-// would begin with half of its endpoints, and those that come later would look new to every filter.
+// startPatience is how long the first list waits for sources that have none yet, be it that they fail. Without it a
+// restarted agent would begin with half of its endpoints, and those that come later would look new to every filter.
 const startPatience = 5 * time.Second
 
 // Merge returns one source for several. Its list is theirs one after the other, in the order of the arguments, each in its
@@ -72,7 +72,6 @@ func (m *merger) Run(ctx context.Context, update func(Update)) {
 // member is what is known of one source.
 type member struct {
 	name  string
-	spoke bool
 	known bool // there is a list
 	list  Update
 	err   error
@@ -100,10 +99,6 @@ func newUnion(log *slog.Logger, sources []Source, update func(Update)) *union {
 // take stores what a source says.
 func (u *union) take(from int, update Update) {
 	m := &u.members[from]
-	if !m.spoke {
-		m.spoke = true
-		u.silent-- // below zero when patience has ended: the same as zero
-	}
 	switch {
 	case update.Err != nil && (m.err == nil || m.err.Error() != update.Err.Error()):
 		u.log.Warn("source of endpoints is unhealthy; its last list stays", "source", m.name, "error", update.Err)
@@ -111,16 +106,17 @@ func (u *union) take(from int, update Update) {
 		u.log.Info("source of endpoints is healthy again", "source", m.name, "endpoints", len(update.Endpoints))
 	}
 	m.err = update.Err
-	if update.Err == nil {
-		m.known, m.list = true, update
+	if update.Err != nil {
+		return
 	}
+	if !m.known {
+		u.silent-- // below zero when patience has ended: the same as zero
+	}
+	m.known, m.list = true, update
 }
 
 // tell sends what is new.
 func (u *union) tell() {
-	if u.silent > 0 {
-		return
-	}
 	var errs []error
 	known := len(u.members) == 0
 	for i := range u.members {
@@ -129,7 +125,7 @@ func (u *union) tell() {
 		}
 		known = known || u.members[i].known
 	}
-	if known {
+	if known && u.silent <= 0 {
 		list := u.combine()
 		u.logWarnings(list.Warnings)
 		if len(errs) == 0 || !u.teller.knows(list) {

@@ -133,6 +133,8 @@ func TestMerge(t *testing.T) {
 		dns <- Update{Endpoints: []Endpoint{endpoint("d", "10.0.0.4:80")}}
 		r.want()
 		file <- Update{Err: errors.New("line 1")}
+		r.want("err: line 1")
+		time.Sleep(startPatience)
 		r.want("a@10.0.0.1:80 d@10.0.0.4:80", "err: line 1")
 
 		// A list arrives while another source is unhealthy.
@@ -208,6 +210,15 @@ func TestMergeStart(t *testing.T) {
 		r.want("s@10.0.0.2:80 a@10.0.0.1:80")
 		r.stop()
 
+		// Nor does one that fails at once: the others' list would be half of what there is.
+		failing := make(script)
+		r = runSource(t, Merge(discardLog, failing, Static([]Endpoint{endpoint("a", "10.0.0.1:80")})))
+		failing <- Update{Err: errors.New("not yet")}
+		r.want("err: not yet")
+		failing <- Update{Endpoints: []Endpoint{endpoint("f", "10.0.0.2:80")}}
+		r.want("f@10.0.0.2:80 a@10.0.0.1:80")
+		r.stop()
+
 		// Errors alone make no list.
 		broken := make(script)
 		r = runSource(t, Merge(discardLog, broken))
@@ -272,6 +283,8 @@ func TestMergedListsAreSound(t *testing.T) {
 		if slices.Contains(last, nil) {
 			return // not every source spoke
 		}
+		u.silent = 0 // patience ends
+		u.tell()
 		replay := newUnion(discardLog, sources, func(Update) {})
 		for i := n - 1; i >= 0; i-- {
 			replay.take(i, lists[i])
