@@ -9,7 +9,10 @@ import (
 	"github.com/zerohop/zerohop/scorers/endpointattributefilter"
 	"github.com/zerohop/zerohop/scorers/labelselectorfilter"
 	"github.com/zerohop/zerohop/scorers/prefillfilter"
+	"github.com/zerohop/zerohop/scorers/prefixcacheaffinityfilter"
 	"github.com/zerohop/zerohop/scorers/sessionidproducer"
+	"github.com/zerohop/zerohop/scorers/sloheadroomtierfilter"
+	"github.com/zerohop/zerohop/scorers/topologyaffinityfilter"
 	"github.com/zerohop/zerohop/scorers/topologyextractor"
 	"github.com/zerohop/zerohop/scorers/utilizationfilter"
 )
@@ -24,7 +27,10 @@ func filters() []scorers.Spec {
 		endpointattributefilter.Spec,
 		labelselectorfilter.Spec,
 		prefillfilter.Spec,
+		prefixcacheaffinityfilter.Spec,
 		sessionidproducer.Spec,
+		sloheadroomtierfilter.Spec,
+		topologyaffinityfilter.Spec,
 		topologyextractor.Spec,
 		utilizationfilter.Spec,
 	}
