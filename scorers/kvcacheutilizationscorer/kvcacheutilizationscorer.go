@@ -15,21 +15,29 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(*scorers.Setup) (any, error) { return scorer{}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },
 }
 
-type scorer struct{}
+type scorer struct {
+	parity bool // the last number counts, however old it is
+}
 
 // Score implements scorers.Scorer.
-func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	e := c.Endpoints
-	for i, s := range cand {
-		if !e.Fresh[s] {
+	for i, slot := range cand {
+		if !e.Fresh[slot] && !s.parity {
 			out[i] = neutral
 			c.Neutral++
 			continue
 		}
-		// Some engines report a little more than 1; the EPP's pipeline clamps what that gives.
-		out[i] = max(0, 1-e.KVUsage[s])
+		free := 1 - e.KVUsage[slot]
+		switch {
+		case free > 1:
+			free = 1
+		case !(free > 0): // some engines report a little more than 1
+			free = 0
+		}
+		out[i] = free
 	}
 }

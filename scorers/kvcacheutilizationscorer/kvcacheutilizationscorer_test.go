@@ -1,6 +1,7 @@
 package kvcacheutilizationscorer
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,14 +15,17 @@ func TestScore(t *testing.T) {
 		name        string
 		usage       []float64
 		stale       int // endpoints from the end without fresh metrics
+		parity      bool
 		want        []float64
 		wantNeutral uint32
 	}{
-		{"S3 spread", []float64{.8, .5, 0}, 0, []float64{.2, .5, 1}, 0},
-		{"S3 full", []float64{1, .5}, 0, []float64{0, .5}, 0},
-		{"S4 above one", []float64{.25, 1.2}, 0, []float64{.75, 0}, 0},
-		{"stale is neutral", []float64{.25, .9}, 1, []float64{.75, .5}, 1},
-		{"nothing known", []float64{0, 0, 0}, 3, []float64{.5, .5, .5}, 3},
+		{"S3 spread", []float64{.8, .5, 0}, 0, false, []float64{.2, .5, 1}, 0},
+		{"S3 full", []float64{1, .5}, 0, false, []float64{0, .5}, 0},
+		{"S4 above one", []float64{.25, 1.2}, 0, false, []float64{.75, 0}, 0},
+		{"stale is neutral", []float64{.25, .9}, 1, false, []float64{.75, .5}, 1},
+		{"nothing known", []float64{0, 0, 0}, 3, false, []float64{.5, .5, .5}, 3},
+		{"below 0 and not a number", []float64{-.5, math.NaN()}, 0, false, []float64{1, 0}, 0},
+		{"parity: the last number counts", []float64{.25, .9}, 1, true, []float64{.75, .1}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -30,7 +34,8 @@ func TestScore(t *testing.T) {
 			for i := range cand {
 				cand[i], fresh[i] = int32(i), i < n-tt.stale
 			}
-			plugin, err := scorers.Alone(&Spec, nil)
+			b := scorers.Builder{Parity: tt.parity}
+			plugin, err := b.Build(&Spec, Type, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,21 +17,23 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(*scorers.Setup) (any, error) { return scorer{}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },
 }
 
-type scorer struct{}
+type scorer struct {
+	parity bool // Waiting is the last scraped number, and no estimate
+}
 
 // Score implements scorers.Scorer. For an endpoint that is not fresh, Waiting is an estimate already (see fleet).
-func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	if len(cand) == 0 {
 		return
 	}
 	waiting, fresh := c.Endpoints.Waiting, c.Endpoints.Fresh
 	lo := waiting[cand[0]]
 	hi := lo
-	for _, s := range cand[1:] {
-		switch w := waiting[s]; { // cheaper than min and max, which look for NaN
+	for _, slot := range cand[1:] {
+		switch w := waiting[slot]; { // cheaper than min and max, which look for NaN
 		case w < lo:
 			lo = w
 		case w > hi:
@@ -39,10 +41,14 @@ func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 		}
 	}
 	spread := max(hi-lo, minSpread)
-	for i, s := range cand {
-		out[i] = 1 - (waiting[s]-lo)/spread
-		if !fresh[s] {
-			c.Neutral++
+	stale := uint32(0)
+	for i, slot := range cand {
+		out[i] = 1 - (waiting[slot]-lo)/spread
+		if !fresh[slot] {
+			stale++
 		}
+	}
+	if !s.parity {
+		c.Neutral += stale
 	}
 }

@@ -53,3 +53,20 @@ func TestScore(t *testing.T) {
 		})
 	}
 }
+
+func TestParityCountsNothingAsNeutral(t *testing.T) {
+	b := scorers.Builder{Parity: true}
+	plugin, err := b.Build(&Spec, Type, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := scorers.Cycle{Endpoints: &scorers.Endpoints{Waiting: []float64{3, 7}, Fresh: []bool{false, true}}}
+	got := make([]float64, 2)
+	plugin.(scorers.Scorer).Score(&c, []int32{0, 1}, got)
+	if diff := cmp.Diff([]float64{1, 0}, got); diff != "" {
+		t.Errorf("scores (-want +got):\n%s", diff)
+	}
+	if c.Neutral != 0 {
+		t.Errorf("%d counted as neutral", c.Neutral)
+	}
+}
