@@ -15,7 +15,7 @@ type Request struct {
 	Match       []int32 // by slot: leading informative blocks that the endpoint is believed to hold
 	Universal   int32   // leading blocks that Match and TotalBlocks leave out
 
-	Model     []byte // as the client wrote it; nil if unknown
+	Model     []byte // as the client wrote it; nil if unknown, or if nobody asked for models, adapters or headers
 	ModelHash uint64 // XXH64 of Model; 0 if unknown, or if nobody asked for models or adapters
 
 	Headers        Headers // those that plugins asked for

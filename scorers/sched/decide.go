@@ -66,19 +66,20 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 // request begins a cycle for p.
 func (s *Scheduler) request(now uint64, p *Prompt) {
 	c := &s.cycle
-	c.Now, c.Endpoints, c.Rand, c.Neutral, c.Pass, c.Dry = now, s.fleet.View(), &s.rand, 0, s.pass, p.Dry
+	c.Now, c.Neutral, c.Dry = now, 0, p.Dry
 	r := &c.Request
 	r.PromptTokens, r.MaxTokens, r.BlockTokens = p.Tokens, p.MaxTokens, s.blockTokens
 	r.TotalBlocks, r.Universal, r.Match = 0, 0, s.match[:s.fleet.Slots()]
-	r.Model, r.Headers, r.Peer, r.HasBody = p.Model, p.Headers, -1, p.HasBody
-	if w := &s.set.wants; w.Models || w.LoRA || w.Priority.Wanted || w.SLO.Wanted {
-		s.wanted(w)
+	r.HasBody = p.HasBody
+	if s.set.reads {
+		s.wanted(p, &s.set.wants)
 	}
 }
 
 // wanted fills in what only some plugins ask for.
-func (s *Scheduler) wanted(w *scorers.Wants) {
+func (s *Scheduler) wanted(p *Prompt, w *scorers.Wants) {
 	r := &s.cycle.Request
+	r.Model, r.Headers = p.Model, p.Headers
 	r.ModelHash, r.Priority, r.TTFTms, r.TPOTms = 0, 0, 0, 0
 	if len(r.Model) > 0 && (w.Models || w.LoRA) {
 		r.ModelHash = xxhash.Sum64(r.Model)

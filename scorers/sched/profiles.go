@@ -15,6 +15,7 @@ type profiles struct {
 	handler    scorers.ProfileHandler
 	handlerRef string // its name
 	wants      scorers.Wants
+	reads      bool             // a plugin reads headers or the model
 	objectives map[string]int32 // priority by name
 	instances  []instance
 
@@ -88,7 +89,8 @@ func compile(p *plan.Plan, specs []scorers.Spec) (*profiles, error) {
 	if err := errors.Join(c.problems...); err != nil {
 		return nil, err
 	}
-	set.wants = c.builder.Wants
+	w := &c.builder.Wants
+	set.wants, set.reads = *w, w.Models || w.LoRA || len(w.Headers) > 0
 	return set, nil
 }
 

@@ -159,6 +159,7 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 // install takes over what does not depend on whether the plan is the first.
 func (s *Scheduler) install(p *plan.Plan) {
 	s.plan = *p
+	s.cycle = scorers.Cycle{Endpoints: s.fleet.View(), Rand: &s.rand, Pass: s.pass, Request: scorers.Request{Peer: -1}}
 	s.fleet.CountOwn(p.Parity != plan.ParityEPP)
 	if p.Agent.Cluster == "" {
 		s.received = 0 // what an earlier plan's agent sent is over
@@ -178,6 +179,7 @@ func (s *Scheduler) afterApply(c fleet.Change) {
 	if n := s.fleet.Slots(); n > len(s.match) {
 		s.match, s.prompt = make([]int32, n), make([]int32, n)
 		s.cand, s.pass = make([]int32, 0, n), make([]bool, n)
+		s.cycle.Pass = s.pass
 		s.total, s.score = make([]float64, n), make([]float64, n)
 		s.caps = make([]int, n)
 	}
