@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 			2, "",
 			"zerohop: " + bad + `:
   line 3: foo: unknown field "foo"; known here: apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser
-  line 4: plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has approx-prefix-cache-producer`,
+  line 4: plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has `,
 		},
 		{
 			"all problems of both files, second",
