@@ -8,7 +8,8 @@ import (
 // attemptHeaders handles the request headers of one attempt. Envoy has chosen its host already: by the pick for the first,
 // and by what announce wrote for a retry, which is booked now.
 func (v *VM) attemptHeaders(id uint32) Action {
-	ref := v.findStream(v.host.Property(names.StatePick))
+	pick := v.host.Property(names.StatePick)
+	ref := v.findStream(pick)
 	if ref == attemptUnknown {
 		v.strayAttempt()
 		return Continue
@@ -16,12 +17,15 @@ func (v *VM) attemptHeaders(id uint32) Action {
 	s := &v.streams[ref]
 	v.contexts.put(id, attemptRef(ref), s.serial)
 	first := !s.attempts
+	if !first || s.how == byList {
+		v.keepFacts(pick)
+	}
 	s.attempts = true
 	if first && s.how != byFilterState {
 		v.host.RemoveRequestHeader(names.HeaderDestination)
 	}
 	if s.how == byList {
-		v.attemptListed(s, ref, first)
+		v.attemptListed(s, first)
 		return Continue
 	}
 	if first {
@@ -30,29 +34,29 @@ func (v *VM) attemptHeaders(id uint32) Action {
 	if s.nextTry < 0 {
 		return Continue // let go without a pick
 	}
-	v.retry(s, ref, s.nextTry, s.nextGen)
+	v.retry(s, s.nextTry, s.nextGen)
 	return Continue
 }
 
 // retry books an attempt after the first.
-func (v *VM) retry(s *stream, ref, slot int32, gen uint32) {
+func (v *VM) retry(s *stream, slot int32, gen uint32) {
 	v.sched.Retry(v.host.Now(), &s.d, slot, gen)
 	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	s.responded, s.firstByte, s.announced = false, false, false
 	v.stats.n[cRetries]++
-	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
+	v.logAttempt(s)
 }
 
 // attemptListed handles an attempt of a request that was sent by a list. Envoy has taken the next address that its cluster
 // knows, or one by the cluster's fallback policy, and says which.
-func (v *VM) attemptListed(s *stream, ref int32, first bool) {
+func (v *VM) attemptListed(s *stream, first bool) {
 	if s.d.Attempt == 0 {
 		return // let go without a pick
 	}
 	slot := v.sched.Find(&s.d, v.host.Property(names.PropertyUpstreamAddress))
 	if first {
 		if v.sched.Redirect(v.host.Now(), &s.d, slot) {
-			v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
+			v.logAttempt(s)
 		}
 		return
 	}
@@ -60,7 +64,7 @@ func (v *VM) attemptListed(s *stream, ref int32, first bool) {
 	if slot >= 0 {
 		gen = v.sched.Gen(slot)
 	}
-	v.retry(s, ref, slot, gen)
+	v.retry(s, slot, gen)
 }
 
 // announce tells Envoy where a retry is to go. It is called as soon as the current attempt can be seen to fail, which is

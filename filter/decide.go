@@ -1,11 +1,8 @@
 package filter
 
 import (
-	"strconv"
-
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/blockhash"
-	"github.com/zerohop/zerohop/shared/names"
 )
 
 // decide picks an endpoint for s and tells Envoy. start is the time at which the work for the decision began.
@@ -19,8 +16,6 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 		return v.refuse(s, ref, outcome)
 	}
 	v.sched.Commit(start, &p, &s.d)
-	v.releaseScanner(s)
-	v.releaseCapture(s)
 	if outcome == sched.AllCooling {
 		s.reason = reasonAllCooling
 	}
@@ -28,7 +23,10 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	v.send(start, s)
 	s.phase = phaseDecided
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
-	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
+	v.logPick(s, ref)
+	v.logChain(s, &p)
+	v.releaseScanner(s)
+	v.releaseCapture(s)
 	v.picked(s)
 	v.heap.request(v.host)
 	return Continue
@@ -60,28 +58,4 @@ func (v *VM) prompt(s *stream, p *sched.Prompt) {
 	if sc.ToolsVerbatim() {
 		v.stats.n[cToolsVerbatim]++
 	}
-}
-
-// pickLine formats what the access log prints about s. The result is valid until the next call.
-func (v *VM) pickLine(s *stream, ref int32) []byte {
-	b := append(v.line[:0], "endpoint="...)
-	if s.d.Cur >= 0 {
-		b = append(b, v.sched.Address(s.d.Cur)...)
-	} else {
-		b = append(b, '-')
-	}
-	b = append(b, " matched="...)
-	b = strconv.AppendInt(b, int64(s.d.Matched), 10)
-	b = append(b, " total="...)
-	b = strconv.AppendInt(b, int64(s.d.Total), 10)
-	b = append(b, " attempts="...)
-	b = strconv.AppendInt(b, int64(s.d.Attempt), 10)
-	b = append(b, " decision_us="...)
-	b = strconv.AppendInt(b, int64(s.decideNs/1000), 10)
-	b = append(b, " reason="...)
-	b = append(b, reasonNames[s.reason]...)
-	b = append(b, " id="...)
-	b = v.appendPickID(b, ref)
-	v.line = b
-	return b
 }

@@ -56,6 +56,7 @@ type VM struct {
 	warmed bool // the code has run once, or this is the run
 	body   bodySource
 	line   []byte // scratch for the pick property
+	facts  []byte // scratch for the part of it that stays
 
 	served      scorers.HeaderSink // scratch for the headers that plugins add to responses
 	servedNames []string           // names of such headers, so that none is made twice
@@ -81,7 +82,7 @@ func New(h Host) *VM {
 	v.contexts.init()
 	v.worker.number = -1
 	v.body.host = h
-	v.line = make([]byte, 0, 256)
+	v.line = make([]byte, 0, 512)
 	return v
 }
 

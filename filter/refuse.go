@@ -57,10 +57,10 @@ func (v *VM) reject(s *stream, ref int32, text *refusal) Action {
 
 // letGo ends the work for a request that gets no endpoint.
 func (v *VM) letGo(s *stream, ref int32) {
+	v.stats.fallback[s.reason]++
+	v.logPick(s, ref)
 	v.releaseScanner(s)
 	v.releaseCapture(s)
-	v.stats.fallback[s.reason]++
-	v.host.SetProperty(names.StatePick, v.pickLine(s, ref))
 }
 
 // refusal is a local response.

@@ -17,6 +17,13 @@ type Pick struct {
 	Attempts   int
 	DecisionUs int
 	Reason     string
+	Profile    string // "-" if none ran
+	Candidates int    // endpoints before the filters
+	Left       int    // and after them
+	Model      string // escaped as in a URL; "-" if it is unknown
+	Tokens     int    // of the prompt, estimated
+	Block      int    // tokens per prefix block
+	Universal  int    // leading blocks that are not in Total, since everyone sends them
 	ID         string // by which the attempt filter finds its stream; means nothing outside Envoy
 }
 
@@ -25,6 +32,10 @@ func ParsePick(s string) (Pick, error) {
 	var p Pick
 	numbers := map[string]*int{
 		"matched": &p.Matched, "total": &p.Total, "attempts": &p.Attempts, "decision_us": &p.DecisionUs,
+		"candidates": &p.Candidates, "left": &p.Left, "tokens": &p.Tokens, "block": &p.Block, "universal": &p.Universal,
+	}
+	texts := map[string]*string{
+		"endpoint": &p.Endpoint, "reason": &p.Reason, "profile": &p.Profile, "model": &p.Model, "id": &p.ID,
 	}
 	seen := map[string]bool{}
 	for part := range strings.FieldsSeq(s) {
@@ -34,12 +45,8 @@ func ParsePick(s string) (Pick, error) {
 		}
 		seen[key] = true
 		switch n := numbers[key]; {
-		case key == "endpoint":
-			p.Endpoint = value
-		case key == "reason":
-			p.Reason = value
-		case key == "id":
-			p.ID = value
+		case texts[key] != nil:
+			*texts[key] = value
 		case n == nil:
 			return p, fmt.Errorf("pick %q: unknown part %q", s, key)
 		default:
@@ -50,7 +57,7 @@ func ParsePick(s string) (Pick, error) {
 			*n = v
 		}
 	}
-	for _, key := range []string{"endpoint", "matched", "total", "attempts", "decision_us", "reason"} {
+	for _, key := range []string{"endpoint", "matched", "total", "attempts", "decision_us", "reason", "profile", "candidates", "left", "model", "tokens", "block", "universal"} {
 		if !seen[key] {
 			return p, fmt.Errorf("pick %q: %s is missing", s, key)
 		}

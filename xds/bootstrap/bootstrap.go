@@ -111,7 +111,7 @@ type values struct {
 	DestinationHeader, FallbackHeader                     string
 	Stripped                                              []string
 	RootDownstream, RootAttempt, FilterName               string
-	PickState                                             string
+	PickState, ChainState, ExplainPath                    string
 	AgentCluster, ControlCluster                          string
 	DestinationCluster, EndpointsCluster, FallbackCluster string
 	MetadataKey, MetadataModule, VMID                     string
@@ -131,6 +131,8 @@ func newValues(o Options) *values {
 		RootAttempt:        names.RootAttempt,
 		FilterName:         FilterName,
 		PickState:          names.StatePick,
+		ChainState:         names.StateChain,
+		ExplainPath:        names.PathExplain,
 		AgentCluster:       AgentCluster,
 		ControlCluster:     ControlCluster,
 		DestinationCluster: destinationCluster,

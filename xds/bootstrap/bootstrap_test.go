@@ -102,6 +102,7 @@ func (n tree) hcm() tree {
 func TestRoutes(t *testing.T) {
 	type route struct{ Name, Present, Contains, Cluster, Removed string }
 	want := []route{
+		{Name: "explain"},
 		{Name: "fallback", Present: names.HeaderFallback, Cluster: "zerohop_fallback", Removed: names.HeaderFallback},
 		{Name: "listed", Contains: names.HeaderDestination + " ,", Cluster: "zerohop_endpoints"},
 		{Name: "picked", Cluster: "zerohop_destination"},

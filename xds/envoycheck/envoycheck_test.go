@@ -141,7 +141,7 @@ func TestMissingPieces(t *testing.T) {
 		{"route of the fallback", func(t *testing.T, v tree) { del(t, v, host+"/routes/fallback") }, []string{"route-fallback"}, false},
 		{"route of the fallback behind", func(t *testing.T, v tree) {
 			l := at(t, v, host+"/routes").([]any)
-			set(t, v, host+"/routes", append(append([]any{}, l[1:]...), l[0]))
+			set(t, v, host+"/routes", append(append([]any{l[0]}, l[2:]...), l[1]))
 		}, []string{"route-order"}, true},
 		{"fallback header", func(t *testing.T, v tree) { del(t, v, host+"/routes/fallback/request_headers_to_remove") }, []string{"fallback-header"}, false},
 		{"timeout", func(t *testing.T, v tree) { del(t, v, picked+"/route/timeout") }, []string{"timeout"}, false},

@@ -25,6 +25,8 @@ var scenarios = []scenario{
 
 	{"same prompt, same endpoint", samePrompt},
 	{"other prompt, other chain", otherPrompt},
+	{"access log", accessLog},
+	{"chains show sharing", chainsShowSharing},
 	{"no endpoint, FailClose", noEndpointFailClose},
 	{"no endpoint, FailOpen", noEndpointFailOpen},
 	{"no profile", noProfile},

@@ -1,0 +1,140 @@
+package filter
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/zerohop/zerohop/scorers/sched"
+	"github.com/zerohop/zerohop/shared/names"
+)
+
+// What the access log prints about a request is written by the decision, as the property names.StatePick. docs/access-log.md
+// has its grammar. A retry replaces what stands before factsMark, and keeps the rest.
+
+const (
+	factsMark     = " reason=" // where that begins which the decision settles
+	maxText       = 128        // bytes of a name in the line, escapes included
+	maxChainParts = 13         // hashes in names.StateChain
+)
+
+// logPick writes the pick of s for the access log, before its body is forgotten.
+func (v *VM) logPick(s *stream, ref int32) {
+	v.line = v.appendFacts(v.appendAttempt(v.line[:0], s), s, ref)
+	v.host.SetProperty(names.StatePick, v.line)
+}
+
+// logAttempt writes the pick of s again, for another attempt.
+func (v *VM) logAttempt(s *stream) {
+	v.line = append(v.appendAttempt(v.line[:0], s), v.facts...)
+	v.host.SetProperty(names.StatePick, v.line)
+}
+
+// keepFacts keeps the part of a pick that holds for all attempts. pick is a view.
+func (v *VM) keepFacts(pick []byte) {
+	i := max(bytes.Index(pick, []byte(factsMark)), 0)
+	v.facts = append(v.facts[:0], pick[i:]...)
+}
+
+// appendAttempt appends what the attempts of a request differ in.
+func (v *VM) appendAttempt(b []byte, s *stream) []byte {
+	b = append(b, "endpoint="...)
+	if s.d.Cur >= 0 {
+		b = append(b, v.sched.Address(s.d.Cur)...)
+	} else {
+		b = append(b, '-')
+	}
+	b = appendCount(b, " matched=", s.d.Matched)
+	b = appendCount(b, " total=", s.d.Total)
+	b = appendCount(b, " attempts=", s.d.Attempt)
+	return appendCount(b, " decision_us=", s.decideNs/1000)
+}
+
+// appendFacts appends what a request was and how it was decided. The id has to be last: findStream takes it from the end.
+func (v *VM) appendFacts(b []byte, s *stream, ref int32) []byte {
+	b = append(append(b, factsMark...), reasonNames[s.reason]...)
+	b = appendText(append(b, " profile="...), v.ranProfile(s))
+	b = appendCount(b, " candidates=", s.d.Candidates)
+	b = appendCount(b, " left=", s.d.Left)
+	b = append(b, " model="...)
+	if s.scanner >= 0 {
+		b = appendText(b, v.scanners[s.scanner].Model())
+	} else {
+		b = append(b, '-')
+	}
+	b = appendCount(b, " tokens=", s.d.Tokens)
+	b = appendCount(b, " block=", s.d.BlockTokens)
+	b = appendCount(b, " universal=", s.d.Universal)
+	b = append(b, " id="...)
+	return v.appendPickID(b, ref)
+}
+
+// ranProfile returns the name of the profile that ran for s; empty if none did.
+func (v *VM) ranProfile(s *stream) string {
+	switch {
+	case s.d.Decided == 0, s.d.Reason == sched.NoEndpoint, s.d.Reason == sched.Denied, s.d.Reason == sched.NoProfile:
+		return ""
+	}
+	return v.sched.ProfileName(&s.d)
+}
+
+// logChain writes a sample of the chain of s's first prompt for the access log: the hashes after 1, 2, 4, 8 … blocks and after
+// the last. They are enough to find out which requests shared how much of their prompt, but for a factor of two.
+func (v *VM) logChain(s *stream, p *sched.Prompt) {
+	if !v.plan.Log.Chain || s.d.Total+s.d.Universal == 0 {
+		return
+	}
+	chain := p.IDs
+	if len(p.Starts) > 1 {
+		chain = chain[:min(int(p.Starts[1]), len(chain))]
+	}
+	if len(chain) == 0 {
+		return
+	}
+	b := v.line[:0]
+	for i, n := 1, 1; i < len(chain) && n < maxChainParts; i, n = 2*i, n+1 {
+		b = append(appendHex(b, chain[i-1], 16), ',')
+	}
+	v.line = appendHex(b, chain[len(chain)-1], 16)
+	v.host.SetProperty(names.StateChain, v.line)
+}
+
+func appendCount[T int32 | uint32 | uint16 | uint8](b []byte, key string, n T) []byte {
+	return strconv.AppendInt(append(b, key...), int64(n), 10)
+}
+
+// appendText appends a name that is not ours, at most maxText bytes of it, or - if it is empty. What could be taken for the
+// end of the word, or is not readable everywhere, is escaped as in a URL.
+func appendText[T string | []byte](b []byte, text T) []byte {
+	if len(text) == 0 {
+		return append(b, '-')
+	}
+	end := len(b) + maxText
+	for i := range len(text) {
+		c := text[i]
+		if plain(c) {
+			if len(b) == end {
+				break
+			}
+			b = append(b, c)
+			continue
+		}
+		if len(b)+3 > end {
+			break
+		}
+		b = append(b, '%', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
+	}
+	return b
+}
+
+// plain reports whether c stands for itself in a name.
+func plain(c byte) bool {
+	switch {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		return true
+	}
+	switch c {
+	case '.', '_', ':', '/', '@', '+', '-':
+		return true
+	}
+	return false
+}
