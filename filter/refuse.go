@@ -101,8 +101,9 @@ var (
 		body:    errorBody("no scheduling profile applies to the request", "rate_limit_error", "no_profile"),
 		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
 	}
-	denied    = denial(429, "rate_limit_error")
-	deniedEPP = denial(500, "server_error") // the EPP's status
+	denied = denial(429, "rate_limit_error", names.HeaderDropReason, "rejected-saturated")
+	// deniedEPP has the EPP's status, and no reason in a header as there.
+	deniedEPP = denial(500, "server_error")
 	notJSON   = badBody("the request body is not a JSON object", "invalid_json")
 	noPrompt  = badBody("the request body has no messages or prompt that can be served", "missing_prompt")
 	noModel   = badBody("the request body names no model", "missing_model")
@@ -122,12 +123,12 @@ func badRequest(r reason) *refusal {
 	return nil
 }
 
-func denial(status int, kind string) refusal {
+func denial(status int, kind string, headers ...string) refusal {
 	return refusal{
 		status:  status,
 		details: "zerohop_denied",
 		body:    errorBody("the request was not admitted", kind, "denied"),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+		headers: pairs.Append(nil, append([]string{"content-type", "application/json"}, headers...)...),
 	}
 }
 
