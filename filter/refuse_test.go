@@ -44,7 +44,7 @@ func TestRefuse(t *testing.T) {
 		{"filtered out, epp", sched.FilteredOut, plan.ParityEPP, true, 429, "no_eligible_endpoint", "rejected-saturated", reasonFilteredOut, false},
 		{"no profile", sched.NoProfile, plan.ParityNone, true, 429, "no_profile", "rejected-saturated", reasonNoProfile, false},
 		{"denied", sched.Denied, plan.ParityNone, true, 429, "denied", "rejected-saturated", reasonDenied, true},
-		{"denied, epp", sched.Denied, plan.ParityEPP, true, 500, "denied", "rejected-saturated", reasonDenied, true},
+		{"denied, epp", sched.Denied, plan.ParityEPP, true, 500, "denied", "", reasonDenied, true},
 	}
 	for _, tt := range tests {
 		for _, mode := range []string{plan.FailClose, plan.FailOpen} {
