@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/scrape/promtext"
@@ -24,46 +25,93 @@ type Metrics struct {
 	KVUsage   float32 // share of KV blocks in use, 0..1
 	BlockSize uint32  // engine KV block size in tokens; 0 if not reported
 	NumBlocks uint32  // engine KV blocks; 0 if not reported
+	LoRA      *LoRA   // adapters; nil if the engine has never told. What it points to never changes.
 }
 
-// engine says what an engine calls its metrics: one number for each field of Metrics, in that order.
-type engine struct {
-	name  string
-	wants []promtext.Want
-}
-
-// Indices of engine.wants.
+// Indices of engine.at: what an engine may have a metric for.
 const (
 	waiting = iota
 	running
 	kvUsage
 	blockSize
 	numBlocks
+	lora
+	quantities
 )
 
-// engines are the names of the EPP's core-metrics-extractor. Of several series of a gauge the newest counts, as there.
-var engines = map[string]*engine{
-	"vllm": {"vllm", []promtext.Want{
-		{Family: "vllm:num_requests_waiting"},
-		{Family: "vllm:num_requests_running"},
-		{Family: "vllm:kv_cache_usage_perc"},
-		{Family: "vllm:cache_config_info", From: "block_size"},
-		{Family: "vllm:cache_config_info", From: "num_gpu_blocks"},
-	}},
-	"sglang": {"sglang", []promtext.Want{
-		{Family: "sglang:num_queue_reqs"},
-		{Family: "sglang:num_running_reqs"},
-		{Family: "sglang:token_usage"},
-		{Family: "sglang:cache_config_info", From: "page_size"},
-		{Family: "sglang:cache_config_info", From: "num_pages"},
-	}},
-	"trtllm-serve": {"trtllm-serve", []promtext.Want{
-		{Family: "trtllm_num_requests_waiting"},
-		{Family: "trtllm_num_requests_running"},
-		{Family: "trtllm_kv_cache_utilization"},
-		{Family: "trtllm_kv_cache_tokens_per_block"},
-		{Family: "trtllm_kv_cache_max_blocks"},
-	}},
+// engine says what an engine calls its metrics.
+type engine struct {
+	name  string
+	wants []promtext.Want
+	at    [quantities]int // index in wants, -1 if the engine has no such metric
+}
+
+// newEngine returns the engine whose metrics are given by quantity. Those without a family do not exist.
+func newEngine(name string, metrics [quantities]promtext.Want) *engine {
+	e := &engine{name: name}
+	for q, w := range metrics {
+		e.at[q] = -1
+		if w.Family != "" {
+			e.at[q] = len(e.wants)
+			e.wants = append(e.wants, w)
+		}
+	}
+	return e
+}
+
+// labelled is the series of a family that has this label.
+func labelled(family, name, value string) promtext.Want {
+	return promtext.Want{Family: family, Match: promtext.Label{Name: name, Value: value}}
+}
+
+// engines are the names of the EPP's core-metrics-extractor. Of several series of a gauge the newest counts, as there, and of
+// the adapters, whose gauge is a time, the largest.
+var engines = makeEngines(
+	newEngine("vllm", [quantities]promtext.Want{
+		waiting:   {Family: "vllm:num_requests_waiting"},
+		running:   {Family: "vllm:num_requests_running"},
+		kvUsage:   {Family: "vllm:kv_cache_usage_perc"},
+		blockSize: {Family: "vllm:cache_config_info", From: "block_size"},
+		numBlocks: {Family: "vllm:cache_config_info", From: "num_gpu_blocks"},
+		lora:      {Family: "vllm:lora_requests_info", Texts: loraTexts, Combine: promtext.Largest},
+	}),
+	newEngine("sglang", [quantities]promtext.Want{
+		waiting:   {Family: "sglang:num_queue_reqs"},
+		running:   {Family: "sglang:num_running_reqs"},
+		kvUsage:   {Family: "sglang:token_usage"},
+		blockSize: {Family: "sglang:cache_config_info", From: "page_size"},
+		numBlocks: {Family: "sglang:cache_config_info", From: "num_pages"},
+	}),
+	newEngine("trtllm-serve", [quantities]promtext.Want{
+		waiting:   {Family: "trtllm_num_requests_waiting"},
+		running:   {Family: "trtllm_num_requests_running"},
+		kvUsage:   {Family: "trtllm_kv_cache_utilization"},
+		blockSize: {Family: "trtllm_kv_cache_tokens_per_block"},
+		numBlocks: {Family: "trtllm_kv_cache_max_blocks"},
+	}),
+	newEngine("triton-tensorrt-llm", [quantities]promtext.Want{
+		waiting:   labelled("nv_trt_llm_request_metrics", "request_type", "waiting"),
+		running:   labelled("nv_trt_llm_request_metrics", "request_type", "scheduled"),
+		kvUsage:   labelled("nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "fraction"),
+		blockSize: labelled("nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "tokens_per"),
+		numBlocks: labelled("nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "max"),
+	}),
+	// Triton itself has no gauge of running requests; the EPP reads the count of all that ever ran.
+	newEngine(engineTriton, [quantities]promtext.Want{
+		waiting: {Family: "nv_inference_pending_request_count"},
+		running: {Family: "nv_inference_exec_count"},
+	}),
+)
+
+// engineTriton is the engine whose running requests only grow.
+const engineTriton = "triton"
+
+func makeEngines(list ...*engine) map[string]*engine {
+	m := make(map[string]*engine, len(list))
+	for _, e := range list {
+		m[e.name] = e
+	}
+	return m
 }
 
 // Engines returns the names of the known engines.
@@ -94,31 +142,52 @@ func (l *loop) update(page []byte) error {
 		return err
 	}
 	next, found := l.sample.Metrics, 0
-	if v, ok := finite(l.values[waiting]); ok {
+	if v, ok := finite(l.value(waiting)); ok {
 		next.Waiting = count(v)
 		found++
 	}
-	if v, ok := finite(l.values[running]); ok {
+	if v, ok := finite(l.value(running)); ok {
 		next.Running = count(v)
 		found++
 	}
-	if v, ok := finite(l.values[kvUsage]); ok {
+	if v, ok := finite(l.value(kvUsage)); ok {
 		next.KVUsage = float32(min(max(v, 0), 1))
 		found++
 	}
 	if found == 0 {
-		return errors.New("the page has no number for any of " + l.engine.wants[waiting].Family + ", " +
-			l.engine.wants[running].Family + ", " + l.engine.wants[kvUsage].Family)
+		return errors.New("the page has no number for any of " + l.engine.gauges())
 	}
 	// What is constant may be unknown at first and is then 0.
-	if v := l.values[blockSize]; v.Seen {
+	if v := l.value(blockSize); v.Seen {
 		next.BlockSize = count(v.Number)
 	}
-	if v := l.values[numBlocks]; v.Seen {
+	if v := l.value(numBlocks); v.Seen {
 		next.NumBlocks = count(v.Number)
+	}
+	if v := l.value(lora); v.Seen {
+		next.LoRA = l.adapters.read(next.LoRA, v.Texts)
 	}
 	l.sample.Metrics = next
 	return nil
+}
+
+// value returns what the page says of a quantity.
+func (l *loop) value(quantity int) promtext.Value {
+	if at := l.engine.at[quantity]; at >= 0 {
+		return l.values[at]
+	}
+	return promtext.Value{}
+}
+
+// gauges names the metrics of which a page must have one.
+func (e *engine) gauges() string {
+	var names []string
+	for _, q := range []int{waiting, running, kvUsage} {
+		if at := e.at[q]; at >= 0 && !slices.Contains(names, e.wants[at].Family) {
+			names = append(names, e.wants[at].Family)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func finite(v promtext.Value) (float64, bool) {

@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -116,6 +117,22 @@ trtllm_kv_cache_max_blocks{engine_type="pytorch",model_name="m"} 4096.0
 # TYPE trtllm_kv_cache_tokens_per_block gauge
 trtllm_kv_cache_tokens_per_block{engine_type="pytorch",model_name="m"} 32.0
 `, Metrics{Waiting: 5, Running: 3, KVUsage: 0.5, BlockSize: 32, NumBlocks: 4096}},
+		{"triton-tensorrt-llm", `# TYPE nv_trt_llm_request_metrics gauge
+nv_trt_llm_request_metrics{model="m",request_type="waiting",version="1"} 4
+nv_trt_llm_request_metrics{model="m",request_type="context",version="1"} 9
+nv_trt_llm_request_metrics{model="m",request_type="scheduled",version="1"} 6
+nv_trt_llm_request_metrics{model="m",request_type="max",version="1"} 512
+# TYPE nv_trt_llm_kv_cache_block_metrics gauge
+nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="fraction",model="m",version="1"} 0.25
+nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="tokens_per",model="m",version="1"} 64
+nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="used",model="m",version="1"} 7
+nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="max",model="m",version="1"} 1024
+`, Metrics{Waiting: 4, Running: 6, KVUsage: 0.25, BlockSize: 64, NumBlocks: 1024}},
+		{"triton", `# TYPE nv_inference_pending_request_count gauge
+nv_inference_pending_request_count{model="m",version="1"} 3
+# TYPE nv_inference_exec_count counter
+nv_inference_exec_count{model="m",version="1"} 70
+`, Metrics{Waiting: 3, Running: 70}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.engine, func(t *testing.T) {
@@ -129,11 +146,11 @@ trtllm_kv_cache_tokens_per_block{engine_type="pytorch",model_name="m"} 32.0
 		})
 	}
 	for name, e := range engines {
-		if e.name != name || len(e.wants) != numBlocks+1 {
+		if e.name != name || e.at[waiting] < 0 || e.at[running] < 0 || e.gauges() == "" {
 			t.Errorf("engine %q is called %q and has %d numbers", name, e.name, len(e.wants))
 		}
 	}
-	if want := []string{"sglang", "trtllm-serve", "vllm"}; !slices.Equal(Engines(), want) {
+	if want := []string{"sglang", "triton", "triton-tensorrt-llm", "trtllm-serve", "vllm"}; !slices.Equal(Engines(), want) {
 		t.Errorf("engines %v, want %v", Engines(), want)
 	}
 }
@@ -156,6 +173,21 @@ func TestEngineOf(t *testing.T) {
 				t.Errorf("engine %q, want %q", got.name, tt.want)
 			}
 		})
+	}
+}
+
+// TestTritonWarns checks that a number that only grows is told of, once.
+func TestTritonWarns(t *testing.T) {
+	var out strings.Builder
+	s, err := New(Options{Log: slog.New(slog.NewTextHandler(&out, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"vllm", "triton", "triton"} {
+		newLoop(s, &discovery.Endpoint{Labels: map[string]string{LabelEngine: engine}})
+	}
+	if n := strings.Count(out.String(), "engine triton has no number of running requests"); n != 1 {
+		t.Errorf("%d warnings in %q", n, out.String())
 	}
 }
 

@@ -23,9 +23,10 @@ type loop struct {
 	log     *slog.Logger
 	slot    int64 // of the try that is due
 
-	engine *engine
-	reader reader
-	values []promtext.Value
+	engine   *engine
+	reader   reader
+	values   []promtext.Value
+	adapters adapterReader
 
 	sample   Sample
 	failed   int       // tries in a row
@@ -39,6 +40,11 @@ func newLoop(s *Scraper, e *discovery.Endpoint) *loop {
 	l := &loop{
 		scraper: s, address: e.Address.String(), log: o.Log.With("endpoint", e.ID()),
 		slot: s.clock.first(time.Now(), o.Jitter()), engine: engineOf(e, o.Engine),
+	}
+	if l.engine.name == engineTriton {
+		s.growing.Do(func() {
+			l.log.Warn("engine triton has no number of running requests: what counts instead only grows; rather use triton-tensorrt-llm")
+		})
 	}
 	l.reader = newReader(l.engine.wants)
 	l.values = make([]promtext.Value, len(l.engine.wants))

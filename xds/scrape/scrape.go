@@ -163,6 +163,7 @@ type Scraper struct {
 	tls     *tlsFiles // nil without TLS
 	token   *tokenFile
 	pages   sync.Pool // of *[]byte: few scrapes are in the middle of a page at once
+	growing sync.Once // warns of an engine
 }
 
 // New returns a scraper. An error lists everything that is wrong with o, files included.

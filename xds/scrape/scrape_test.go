@@ -348,7 +348,7 @@ func TestNewRefuses(t *testing.T) {
 		{"path with a blank", Options{Path: "/a b"}, "path: "},
 		{"address for a path", Options{Path: "http://other/metrics"}, "path: "},
 		{"scheme", Options{Scheme: "ftp"}, `scheme: "ftp" is neither "http" nor "https"`},
-		{"engine", Options{Engine: "llama.cpp"}, `engine: "llama.cpp" is unknown; known are sglang, trtllm-serve, vllm`},
+		{"engine", Options{Engine: "llama.cpp"}, `engine: "llama.cpp" is unknown; known are sglang, triton, triton-tensorrt-llm, trtllm-serve, vllm`},
 		{"half a certificate", Options{Scheme: "https", TLS: TLS{CertFile: missing}}, "tls: certFile and keyFile go together"},
 		{"missing CA", Options{Scheme: "https", TLS: TLS{CAFile: missing}}, "tls.caFile: open "},
 		{"no CA", Options{Scheme: "https", TLS: TLS{CAFile: "scrape_test.go"}}, "scrape_test.go has no certificate in PEM format"},
