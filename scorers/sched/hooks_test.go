@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -446,5 +447,12 @@ func TestCompileManyPlugins(t *testing.T) {
 	}
 	if best > 50*time.Millisecond {
 		t.Errorf("compiling 300 plugins takes %v", best)
+	}
+}
+
+// TestDecisionIsSmall bounds what each of thousands of streams holds.
+func TestDecisionIsSmall(t *testing.T) {
+	if size := reflect.TypeFor[Decision]().Size(); size > 256 {
+		t.Errorf("a decision has %d bytes", size)
 	}
 }
