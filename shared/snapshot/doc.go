@@ -59,7 +59,7 @@
 //	                16     4  length of the values in bytes
 //	                20     4  length of the sets in bytes
 //
-//	keys        label keys, then attribute keys: length (2) and 1 to 316 bytes each
+//	keys        label keys, then attribute keys: length (2) and 1 to 317 bytes each
 //	values      label values: length (2) and at most 253 bytes each
 //	sets        sets of served models: count (2), at most 1024, and XXH64 (8) of each name, ascending
 //

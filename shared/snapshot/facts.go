@@ -13,7 +13,7 @@ import (
 const (
 	MaxLabels     = 32
 	MaxAttributes = 16
-	MaxKey        = 316 // bytes in the key of a label or of an attribute
+	MaxKey        = 317 // bytes in the key of a label or of an attribute
 	MaxValue      = 253 // bytes in the value of a label
 	MaxModels     = 1024
 	MaxPlaces     = 64 // adapters in a record
