@@ -4,9 +4,11 @@ import (
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/agentidentity"
 	"github.com/zerohop/zerohop/scorers/bylabel"
+	"github.com/zerohop/zerohop/scorers/contextlengthaware"
 	"github.com/zerohop/zerohop/scorers/decodefilter"
 	"github.com/zerohop/zerohop/scorers/encodefilter"
 	"github.com/zerohop/zerohop/scorers/endpointattributefilter"
+	"github.com/zerohop/zerohop/scorers/headerbasedtestingfilter"
 	"github.com/zerohop/zerohop/scorers/labelselectorfilter"
 	"github.com/zerohop/zerohop/scorers/prefillfilter"
 	"github.com/zerohop/zerohop/scorers/prefixcacheaffinityfilter"
@@ -22,9 +24,11 @@ func filters() []scorers.Spec {
 	return []scorers.Spec{
 		agentidentity.Spec,
 		bylabel.Spec,
+		contextlengthaware.Spec,
 		decodefilter.Spec,
 		encodefilter.Spec,
 		endpointattributefilter.Spec,
+		headerbasedtestingfilter.Spec,
 		labelselectorfilter.Spec,
 		prefillfilter.Spec,
 		prefixcacheaffinityfilter.Spec,
