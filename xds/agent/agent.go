@@ -125,6 +125,7 @@ func assemble(o Options) (*parts, error) {
 		document: o.Document, config: o.Config, scraping: first,
 		state:  status.Config{File: o.ConfigFile, OK: true, Since: time.Now()},
 		counts: telemetry.Config{Loaded: 1, LastSuccess: time.Now()},
+		source: status.Source{OK: true, Since: time.Now()},
 	}
 	return a, nil
 }

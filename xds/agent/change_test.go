@@ -211,6 +211,13 @@ func TestSourceErrorChangesNothing(t *testing.T) {
 		l.lists <- discovery.Update{Err: errors.New("gone")}
 		time.Sleep(time.Minute)
 		l.want("after the error", "a@10.0.0.1")
+		if s := l.status(); s.Discovery.OK || s.Discovery.Error != "gone" {
+			t.Errorf("status: %+v", s.Discovery)
+		}
+		l.set("a@10.0.0.1")
+		if s := l.status(); !s.Discovery.OK || s.Discovery.Error != "" {
+			t.Errorf("status after the source is healthy again: %+v", s.Discovery)
+		}
 	})
 }
 
@@ -309,6 +316,11 @@ func TestEdits(t *testing.T) {
 		}
 		if back := l.edit(header + "destinationMode: filter_state\n"); !back.Config.OK || back.Revision != second.Revision {
 			t.Errorf("when the file is back: %+v", back)
+		}
+		for _, empty := range []string{"", "\n", "# nothing\n---\n"} {
+			if s := l.edit(empty); s.Config.OK || s.Revision != second.Revision {
+				t.Errorf("after the file was emptied: %+v", s)
+			}
 		}
 		if last := l.edit(header); last.Revision != first.Revision {
 			t.Errorf("the first configuration has revision %s, before %s", last.Revision, first.Revision)

@@ -36,6 +36,7 @@ type director struct {
 	list     []discovery.Endpoint // newest; nil if none is known
 	revision string               // of the newest plan; empty if there is none
 	state    status.Config
+	source   status.Source
 	counts   telemetry.Config
 }
 
@@ -48,7 +49,9 @@ func (d *director) changed(ctx context.Context, document []byte, err error) {
 			return
 		}
 		d.document = document
-		err = d.apply(ctx, document)
+		if err = ErrEmpty; !blank(document) {
+			err = d.apply(ctx, document)
+		}
 	}
 	d.note(err)
 }
@@ -109,10 +112,11 @@ func (d *director) compile() *plan.Plan {
 // endpoints handles an update of the merged sources. The plan is sent for the first list only: it serves until the first
 // snapshot, which every later list is part of. An Envoy that connects later begins with the list of then.
 func (d *director) endpoints(ctx context.Context, u discovery.Update) {
-	if u.Err != nil {
-		return // discovery has logged it
-	}
 	d.mu.Lock()
+	if d.noteSource(u); u.Err != nil {
+		d.mu.Unlock()
+		return
+	}
 	first := d.list == nil
 	d.list = u.Endpoints
 	if d.list == nil {
@@ -133,6 +137,20 @@ func (d *director) endpoints(ctx context.Context, u discovery.Update) {
 	}
 	d.mu.Unlock()
 	send(ctx, d.fleet.lists, u.Endpoints)
+}
+
+// noteSource remembers how discovery fares. It has logged that itself.
+func (d *director) noteSource(u discovery.Update) {
+	text := ""
+	if u.Err != nil {
+		text = u.Err.Error()
+	}
+	if ok := u.Err == nil; ok != d.source.OK || text != d.source.Error {
+		d.source.OK, d.source.Error, d.source.Since = ok, text, time.Now()
+	}
+	if u.Err == nil {
+		d.source.Warnings = u.Warnings
+	}
 }
 
 // note remembers and logs how the newest document fared.
@@ -158,18 +176,20 @@ func (d *director) note(err error) {
 	}
 }
 
-// status returns the revision of the newest plan and the state of the configuration file.
-func (d *director) status() (revision string, state status.Config) {
+// status fills in what the director knows.
+func (d *director) status(s *status.Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.revision, d.state
+	s.Revision, s.Config, s.Discovery = d.revision, d.state, d.source
 }
 
 // loads returns how the documents fared so far.
 func (d *director) loads() telemetry.Config {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.counts
+	c := d.counts
+	c.SourcesOK = d.source.OK
+	return c
 }
 
 // warn logs the warnings of c, and what of it takes effect only when the agent starts.
@@ -215,3 +235,18 @@ var ErrDisabled = errors.New("agent.enabled is false: this configuration is for 
 
 // ErrNoSource says that nothing says where endpoints come from.
 var ErrNoSource = errors.New("no endpoints: pass --endpoints FILE, or name a source in the configuration (discovery of ZerohopConfig, or dataLayer.discovery)")
+
+// ErrEmpty refuses a file without content while another configuration is in force. At the start it means the default; later
+// it is most often a file that is just being written.
+var ErrEmpty = errors.New("there is nothing in the file; to have the default, write its kind")
+
+// blank reports whether a document has nothing but blank lines, comments and separators.
+func blank(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && string(line) != "---" {
+			return false
+		}
+	}
+	return true
+}

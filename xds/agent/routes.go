@@ -39,7 +39,7 @@ func (a *parts) routes(o Options) http.Handler {
 // status returns what the agent and its Envoys are at.
 func (a *parts) status() status.Status {
 	s := status.Status{Nodes: []status.Node{}}
-	s.Revision, s.Config = a.director.status()
+	a.director.status(&s)
 	if v, err := a.store.Newest(); err == nil {
 		s.Endpoints, s.Snapshot = len(v.Endpoints), v.Number
 	}
@@ -49,10 +49,20 @@ func (a *parts) status() status.Status {
 			workers[e.Node] = append(workers[e.Node], worker(&e.Workers[i]))
 		}
 	}
-	for _, n := range a.control.Nodes() {
-		w, reported := workers[n.ID]
-		s.Nodes = append(s.Nodes, status.Node{NodeStatus: n, Reported: reported, Workers: w})
-		delete(workers, n.ID)
+	nodes := a.control.Nodes()
+	connected := make(map[string]bool)
+	for i := range nodes {
+		connected[nodes[i].ID] = connected[nodes[i].ID] || nodes[i].Connected
+	}
+	for _, n := range nodes {
+		node := status.Node{NodeStatus: n}
+		if n.Connected == connected[n.ID] { // reports are not of one that has gone if another has its id
+			node.Workers, node.Reported = workers[n.ID]
+		}
+		s.Nodes = append(s.Nodes, node)
+	}
+	for i := range nodes {
+		delete(workers, nodes[i].ID)
 	}
 	for _, id := range slices.Sorted(maps.Keys(workers)) { // Envoys whose plan stands in their own configuration
 		s.Nodes = append(s.Nodes, status.Node{NodeStatus: controlplane.NodeStatus{ID: id}, Reported: true, Workers: workers[id]})

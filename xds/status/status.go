@@ -14,6 +14,7 @@ const Path = "/status"
 type Status struct {
 	Revision  string `json:"revision"` // of the newest plan
 	Config    Config `json:"config"`
+	Discovery Source `json:"discovery"`
 	Endpoints int    `json:"endpoints"` // that discovery knows, draining ones included
 	Snapshot  uint64 `json:"snapshot"`  // newest version
 	Nodes     []Node `json:"nodes"`
@@ -25,6 +26,14 @@ type Config struct {
 	OK    bool      `json:"ok"`
 	Error string    `json:"error,omitempty"` // why the newest content is not in force
 	Since time.Time `json:"since"`           // when this state began
+}
+
+// Source is the state of all sources of endpoints together.
+type Source struct {
+	OK       bool      `json:"ok"`
+	Error    string    `json:"error,omitempty"` // which sources are unhealthy, and why; their last lists stay in force
+	Since    time.Time `json:"since"`           // when this state began
+	Warnings []string  `json:"warnings,omitempty"`
 }
 
 // Node is one Envoy: what the control plane knows, and what its filter reported.

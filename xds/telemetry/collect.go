@@ -66,6 +66,7 @@ var (
 // The agent itself.
 var (
 	configLoads   = counter("config_loads_total", "Loads of the configuration by result.", "result")
+	discoveryOK   = gauge("discovery_healthy", "1 if every source of endpoints is healthy; while one is not, its last list stays in force.")
 	configSuccess = gauge("config_last_success_timestamp_seconds", "Unix time at which a configuration was last taken over.")
 
 	connections        = gauge("connections", "Open connections to the agent.")

@@ -37,6 +37,7 @@ type Group struct {
 type Config struct {
 	Loaded, Failed uint64    // loads so far, the first one included
 	LastSuccess    time.Time // of the newest load that was taken over
+	SourcesOK      bool      // every source of endpoints is healthy
 }
 
 // maxPages bounds how many pages are made at a time; a page of 1,000 endpoints is about 2 MB.
@@ -115,6 +116,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		if !cfg.LastSuccess.IsZero() {
 			p.set(configSuccess, seconds(cfg.LastSuccess))
 		}
+		p.set(discoveryOK, truth(cfg.SourcesOK))
 	}
 }
 

@@ -126,6 +126,7 @@ func TestPage(t *testing.T) {
 		"config_loads_total ok": 4, "config_loads_total failed": 1, "config_last_success_timestamp_seconds ": 1000.5,
 		"connections ": 0, "connections_refused_total ": 0, "requests_denied_total credentials": 0, "requests_denied_total rate": 0,
 		"credential_reload_failures_total ": 0,
+		"discovery_healthy ":                0,
 	}
 	for _, f := range scrape.Failures() {
 		want["endpoint_scrape_failures_total "+a+" "+string(f)] = 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -56,6 +57,8 @@ func verdict(st *status.Status) error {
 		}
 	}
 	switch {
+	case !st.Discovery.OK:
+		return errors.New("a source of endpoints is unhealthy; its last list stays in force")
 	case !st.Config.OK:
 		return fmt.Errorf("the agent refuses the configuration in %s and keeps the one before", st.Config.File)
 	case refusing > 0:
@@ -76,6 +79,12 @@ func statusText(st *status.Status, now time.Time) string {
 	_, _ = fmt.Fprintf(w, "\tsince %s\n", ago(now, st.Config.Since))
 	_, _ = fmt.Fprintf(w, "plan\t%s\n", cmp.Or(st.Revision, "-"))
 	_, _ = fmt.Fprintf(w, "endpoints\t%d, in snapshot %d\n", st.Endpoints, st.Snapshot)
+	if !st.Discovery.OK {
+		_, _ = fmt.Fprintf(w, "\tthe last list stays, %s: %s\n", ago(now, st.Discovery.Since), strings.ReplaceAll(st.Discovery.Error, "\n", "\n\t"))
+	}
+	for _, warning := range st.Discovery.Warnings {
+		_, _ = fmt.Fprintf(w, "\t%s\n", warning)
+	}
 	_ = w.Flush()
 	b.WriteByte('\n')
 	if len(st.Nodes) == 0 {

@@ -18,7 +18,7 @@ import (
 func testStatus(now time.Time) *status.Status {
 	return &status.Status{
 		Revision: "2222222222222222", Endpoints: 4, Snapshot: 17,
-		Config: status.Config{File: "zerohop.yaml", OK: true, Since: now.Add(-90 * time.Minute)},
+		Discovery: status.Source{OK: true}, Config: status.Config{File: "zerohop.yaml", OK: true, Since: now.Add(-90 * time.Minute)},
 		Nodes: []status.Node{
 			{
 				NodeStatus: controlplane.NodeStatus{
