@@ -155,12 +155,12 @@ func (t *Table) update(s int32, e *snapshot.Endpoint, recvAt uint64) bool {
 			t.impaired--
 		}
 	}
+	if e.ScrapeAgeMs == snapshot.NeverScraped {
+		return false // a restarted agent: what was known of the endpoint still holds
+	}
 	v := &t.view
 	changed := v.BlockSize[s] != e.BlockSize || v.NumBlocks[s] != e.NumBlocks
 	v.BlockSize[s], v.NumBlocks[s] = e.BlockSize, e.NumBlocks
-	if e.ScrapeAgeMs == snapshot.NeverScraped {
-		return changed
-	}
 	t.scraped[s] = float64(e.Waiting)
 	v.Running[s] = float64(e.Running)
 	v.KVUsage[s] = float64(e.KVUsage)

@@ -92,13 +92,27 @@ func TestPlanEndpoints(t *testing.T) {
 func TestCapacityChange(t *testing.T) {
 	tab, l := New(8, stale), fleetOf(2)
 	apply(tab, l, 0, 0)
-	l[1].NumBlocks = 100
+	l[1].NumBlocks, l[1].ScrapeAgeMs = 100, 0
 	if c := apply(tab, l, 1, 1); !c.Capacity || tab.NumBlocks(tab.order[1]) != 100 {
 		t.Errorf("change %+v, blocks %d", c, tab.NumBlocks(tab.order[1]))
 	}
 }
 
 // TestWaiting follows the effective queue length of one endpoint through picks, scrapes and time.
+// TestUnscrapedKeepsCapacity takes a snapshot of an agent that has just started over one with numbers.
+func TestUnscrapedKeepsCapacity(t *testing.T) {
+	tab := New(3, stale)
+	known := scrapedAs(endpoint(1), 1, 0, 0)
+	known.BlockSize, known.NumBlocks = 64, 1000
+	apply(tab, list{known}, 1, 1)
+	if c := apply(tab, fleetOf(1), 2, 2); c.Capacity {
+		t.Error("an endpoint that has not been scraped yet changes its capacity")
+	}
+	if c := apply(tab, list{known}, 3, 3); c.Capacity {
+		t.Error("the same numbers after that are a change")
+	}
+}
+
 func TestWaiting(t *testing.T) {
 	tab, l := New(8, stale), fleetOf(1)
 	apply(tab, l, 0, 0)
