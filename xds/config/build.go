@@ -22,7 +22,7 @@ func (l *loader) build() {
 	}
 	for _, i := range l.order() {
 		in := &l.instances[i]
-		if in.spec == nil || !in.usable {
+		if in.spec == nil || in.known != nil || !in.usable {
 			continue
 		}
 		if _, err := b.Build(in.spec, in.name, in.params); err != nil {
@@ -45,28 +45,17 @@ func (in *instance) refused(err error) {
 	}
 }
 
-// order returns the places of the instances as a plan has them: producers first, since others refer to them while they are
-// made, and apart from that as declared.
-func (l *loader) order() []int {
-	order := make([]int, 0, len(l.instances))
-	for _, producers := range []bool{true, false} {
-		for i := range l.instances {
-			if l.instances[i].is(scorers.KindProducer) == producers {
-				order = append(order, i)
-			}
-		}
-	}
-	return order
-}
-
 // inPlan says whether an instance is one that the filter makes.
-func (in *instance) inPlan() bool { return in.spec != nil && in.spec.Kinds&scorers.KindAgent == 0 }
+func (in *instance) inPlan() bool {
+	return in.spec != nil && in.known == nil && in.spec.Kinds&scorers.KindAgent == 0
+}
 
 // listed is one plugin as the effective configuration shows it.
 type listed struct {
 	name   string
 	spec   *scorers.Spec
 	params plan.Params
+	raw    string // parameters in one line, for a type that is no part of the filter
 }
 
 // config returns the finished result.
@@ -74,10 +63,21 @@ func (l *loader) config() *Config {
 	c := &Config{
 		Profiles: l.profileList, Handler: l.handlerName, Prefix: l.prefixPlan, Zerohop: l.zerohopPlan, Wants: l.wants,
 		Discovery: l.discovery, lines: l.lines, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
+		Inactive: l.inactives(), raw: l.raw, firstProfile: l.firstProfile,
 	}
 	for i := range l.instances {
 		in := &l.instances[i]
-		c.all = append(c.all, listed{in.name, in.spec, in.params})
+		as := listed{name: in.name, spec: in.spec, params: in.params}
+		if in.known != nil && (!in.known.Active() || len(in.known.Open) > 0) {
+			as.params = nil
+			if n := in.node.Field("parameters"); n.Exists() {
+				as.raw = flowOf(n)
+			}
+		}
+		if in.known != nil && !in.known.Active() {
+			c.idle = append(c.idle, plan.Inactive{Name: in.name, Type: in.spec.Type})
+		}
+		c.all = append(c.all, as)
 	}
 	for _, i := range l.order() {
 		if in := &l.instances[i]; in.inPlan() {

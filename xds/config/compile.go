@@ -41,6 +41,7 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 		Plugins:        c.Plugins,
 		Profiles:       c.Profiles,
 		ProfileHandler: c.Handler,
+		Inactive:       c.idle,
 		Agent: plan.Agent{
 			Cluster:       s.AgentCluster,
 			PollTimeoutMs: int(pollTimeout.Milliseconds()),

@@ -27,10 +27,14 @@ type Config struct {
 
 	Warnings []strictyaml.Problem // what was accepted but will surprise
 	Defaults []Default            // what the documents left open
+	Inactive []Inactive           // what was accepted and does nothing
 
-	lines map[string]int // of the settings that the ZerohopConfig has, and of Discovery, by path
-	all   []listed       // declared plugins in order, then those that defaulting added
-	refs  [][]int        // by profile and scorer: place among the profile's references; -1 in the implicit profile
+	lines        map[string]int // of the settings that the ZerohopConfig has, and of Discovery, by path
+	all          []listed       // declared plugins in order, then those that defaulting added
+	idle         []plan.Inactive
+	raw          []string // the other sections of the EndpointPickerConfig, as lines
+	firstProfile int      // place of the first of Profiles in the document
+	refs         [][]int  // by profile and scorer: place among the profile's references; -1 in the implicit profile
 }
 
 // DefaultDocument stands in for an EndpointPickerConfig that is absent.
@@ -51,8 +55,8 @@ schedulingProfiles:
 // Load reads up to two documents in YAML, separated by lines of ---, or one in JSON: an EndpointPickerConfig, for which
 // DefaultDocument stands in, and a ZerohopConfig, in any order. types are the plugin types that may be used. The error is
 // a *strictyaml.Error with every problem.
-func Load(doc []byte, types []scorers.Spec) (*Config, error) {
-	l := loader{types: append(slices.Clone(types), fileDiscoverySpec)}
+func Load(doc []byte, types []scorers.Spec, options ...Option) (*Config, error) {
+	l := loader{types: newTypes(types), failInactive: slices.Contains(options, FailOnInactive)}
 	roots, err := strictyaml.ParseAll(doc, &l.problems)
 	if err != nil {
 		return nil, err
@@ -95,5 +99,6 @@ func (l *loader) picker(root strictyaml.Node) {
 	l.sections(root)
 	l.profiles(root.Field("schedulingProfiles"))
 	l.handler(root.Field("plugins"))
+	l.needs()
 	l.prefix()
 }

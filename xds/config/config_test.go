@@ -188,7 +188,7 @@ plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: 
 
 func TestLoadErrors(t *testing.T) {
 	const types = "queue-scorer, kv-cache-utilization-scorer, prefix-cache-scorer, load-aware-scorer, some-filter, " +
-		"filter-and-scorer, max-score-picker, random-picker, single-profile-handler, header-profile-handler, approx-prefix-cache-producer, file-discovery"
+		"filter-and-scorer, max-score-picker, random-picker, single-profile-handler, header-profile-handler, approx-prefix-cache-producer"
 	const fields = "apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser"
 	tests := []struct{ name, doc, want string }{
 		{
@@ -215,8 +215,7 @@ func TestLoadErrors(t *testing.T) {
 		{
 			"L11 feature gates", header + "featureGates: [foo, flowControl=maybe, flowControl]",
 			`line 3: featureGates[0]: feature gate "foo" is unknown or unregistered; known here: flowControl, haPopulateNonLeaderDatastore
-line 3: featureGates[1]: maybe is not a valid value for the feature gate flowControl; write true or false
-line 3: featureGates[2]: feature gate flowControl is not supported by this version; remove it`,
+line 3: featureGates[1]: maybe is not a valid value for the feature gate flowControl; write true or false`,
 		},
 		{
 			"L12 two profiles, no handler", header + "schedulingProfiles: [{name: a}, {name: b}]",
@@ -283,24 +282,43 @@ line 1: kind: is missing`},
 		{"wrong envelope", "apiVersion: v1\nkind: Foo", `line 2: kind: no kind "Foo" is registered for version "v1"; known here: EndpointPickerConfig, ZerohopConfig`},
 		{"no object", "hello", "line 1: document: must be an object with apiVersion and kind"},
 		{
-			"sections of later versions", header + `
-dataLayer: {injectDefaults: false, sources: [{pluginRef: a, extractors: [{pluginRef: b}]}], crossReplicaSyncInterval: soon}
-flowControl: {saturationDetector: {pluginRef: a}, maxBytes: 1 GB, priorityBands: [{weight: 1}, null]}
-requestHandler: {parsers: [{pluginRef: openai-parser, x: 1}]}
+			"sections", header + `
+dataLayer: {injectDefaults: false, sources: [{pluginRef: a, extractors: [{pluginRef: b}, {}]}], crossReplicaSyncInterval: soon}
+flowControl: {saturationDetector: {pluginRef: a}, maxBytes: 1 GB, priorityBands: [{weight: 1}, null, {priority: 0, maxRequests: -1}], defaultRequestTTL: -1s}
+requestHandler: {parsers: [{pluginRef: openai-parser, x: 1}, {pluginRef: openai-parsr}]}
 saturationDetector: {pluginRef: b}
-parser: {pluginRef: c}`,
+parser: {pluginRef: c}
+plugins: [{type: queue-scorer}]
+dataLayer2: {}`,
 			`line 4: dataLayer.crossReplicaSyncInterval: "soon" is not a duration; write for example 200ms
-line 4: dataLayer.crossReplicaSyncInterval: is not supported by this version; remove it
-line 4: dataLayer.injectDefaults: false is not supported by this version; remove it
-line 4: dataLayer.sources: is not supported by this version; remove it
+line 4: dataLayer.sources[0].pluginRef: references undefined plugin "a"; declare it under plugins
+line 4: dataLayer.sources[0].extractors[0].pluginRef: references undefined plugin "b"; declare it under plugins
+line 4: dataLayer.sources[0].extractors[1].pluginRef: is missing
 line 5: flowControl.maxBytes: "1 GB" is not a quantity; write for example 1Gi or 1024
 line 5: flowControl.priorityBands[0].weight: unknown field "weight"; known here: priority, maxBytes, maxRequests, fairnessPolicyRef, orderingPolicyRef
 line 5: flowControl.priorityBands[1]: is empty
-line 5: flowControl.saturationDetector: is not supported by this version; remove it
+line 5: flowControl.priorityBands[2].priority: 0 is the priority of flowControl.priorityBands[0] too; give it another
+line 5: flowControl.priorityBands[2].maxRequests: must be non-negative
+line 5: flowControl.defaultRequestTTL: must be non-negative
+line 5: flowControl.saturationDetector.pluginRef: references undefined plugin "a"; declare it under plugins
 line 6: requestHandler.parsers[0].x: unknown field "x"; known here: pluginRef
-line 6: requestHandler: is not supported by this version; remove it
-line 7: saturationDetector: is not supported by this version; remove it
-line 8: parser: is not supported by this version; remove it`,
+line 6: requestHandler.parsers[1].pluginRef: references undefined plugin "openai-parsr"; declare it under plugins
+line 7: saturationDetector.pluginRef: references undefined plugin "b"; declare it under plugins
+line 8: parser.pluginRef: references undefined plugin "c"; declare it under plugins
+line 10: dataLayer2: unknown field "dataLayer2"; did you mean "dataLayer"?`,
+		},
+		{
+			"references of the wrong kind", header + `
+dataLayer: {sources: [{pluginRef: queue-scorer, extractors: [{pluginRef: openai-parser}]}]}
+flowControl: {saturationDetector: {pluginRef: queue-scorer}, usageLimitPolicyPluginRef: openai-parser, defaultPriorityBand: {fairnessPolicyRef: queue-scorer}}
+requestHandler: {parsers: [{pluginRef: queue-scorer}]}
+plugins: [{type: queue-scorer}, {type: openai-parser}]`,
+			`line 4: dataLayer.sources[0].pluginRef: "queue-scorer" is of type queue-scorer, which is no data source
+line 4: dataLayer.sources[0].extractors[0].pluginRef: "openai-parser" is of type openai-parser, which is no extractor
+line 5: flowControl.defaultPriorityBand.fairnessPolicyRef: "queue-scorer" is of type queue-scorer, which is no fairness policy
+line 5: flowControl.usageLimitPolicyPluginRef: "openai-parser" is of type openai-parser, which is no usage limit policy
+line 5: flowControl.saturationDetector.pluginRef: "queue-scorer" is of type queue-scorer, which is no saturation detector
+line 6: requestHandler.parsers[0].pluginRef: "queue-scorer" is of type queue-scorer, which is no parser`,
 		},
 		{"syntax", "a: [", "line 1: did not find expected node content"},
 	}

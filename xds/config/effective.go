@@ -47,11 +47,10 @@ func (w *yamlWriter) picker(c *Config) {
 	}
 	w.line(0, "schedulingProfiles:", "schedulingProfiles")
 	for i := range c.Profiles {
-		w.profile(&c.Profiles[i], c.refs[i], fmt.Sprintf("schedulingProfiles[%d]", i))
+		w.profile(&c.Profiles[i], c.refs[i], fmt.Sprintf("schedulingProfiles[%d]", c.firstProfile+i))
 	}
-	if c.Discovery != nil {
-		w.line(0, "dataLayer:", "")
-		w.line(1, "discovery: {pluginRef: "+scalar(c.Discovery.Name)+"}", "")
+	for _, line := range c.raw {
+		w.line(0, line, "")
 	}
 }
 
@@ -59,6 +58,9 @@ func (w *yamlWriter) picker(c *Config) {
 func (w *yamlWriter) plugin(p *listed, path string) {
 	w.line(0, "- type: "+scalar(p.spec.Type), path)
 	w.line(1, "name: "+scalar(p.name), path+".name")
+	if p.raw != "" {
+		w.line(1, "parameters: "+p.raw, "")
+	}
 	if len(p.params) == 0 {
 		return
 	}

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -17,15 +19,19 @@ import (
 type paramReader struct {
 	l    *loader
 	spec *scorers.Spec
+	open []string // paths of objects that are not looked into
 	out  plan.Params
 	bad  map[string]bool // paths of values that are reported already
 }
 
-// params reads a plugin's parameters: every declared one that is given or has a default, in the order of declaration. It
-// returns whether the plugin can be made of them.
-func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) (plan.Params, bool) {
+// params reads a plugin's parameters: every declared one that is given or has a default, in the order of declaration, and
+// those that are given. ok says whether the plugin can be made of them. k is nil for a type of the filter.
+func (l *loader) params(n strictyaml.Node, spec *scorers.Spec, k *known.Type) (complete, given plan.Params, ok bool) {
 	before := l.problems.Len()
 	r := paramReader{l: l, spec: spec, bad: make(map[string]bool)}
+	if k != nil {
+		r.open = k.Open
+	}
 	if n.Exists() {
 		r.object(n, "", spec.Params)
 	}
@@ -36,11 +42,11 @@ func (l *loader) params(n strictyaml.Node, spec *scorers.Spec) (plan.Params, boo
 		r.missing(n, err)
 	}
 	for i := range complete {
-		if name := complete[i].Name; !r.out.Has(name) && !r.reported(name) {
+		if name := complete[i].Name; !r.out.Has(name) && !r.reported(name) && (k == nil || k.Active()) {
 			l.defaultParam(n.Path(), spec, complete[i])
 		}
 	}
-	return complete, l.problems.Len() == before
+	return complete, r.out, l.problems.Len() == before
 }
 
 // object reads the fields of an object.
@@ -84,6 +90,8 @@ func (r *paramReader) value(v strictyaml.Node, path string, p *scorers.Param) {
 		r.bad[path] = !v.IsObject()
 	case p.Shape == scorers.Object && len(p.Fields) > 0:
 		r.object(v, path+".", p.Fields)
+	case p.Shape == scorers.Object && slices.Contains(r.open, path):
+		r.out = append(r.out, plan.Param{Name: path, Kind: plan.Bool, Num: 1})
 	case p.Shape == scorers.Object:
 		for _, k := range v.Keys() {
 			v.Field(k).Problemf("unknown field %q; %s is an object without fields, write {}", k, p.Name)

@@ -4,18 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
 // loader is one Load in progress. Each step goes on after a problem, so that later ones are found too.
 type loader struct {
-	types        []scorers.Spec
+	types        types
+	failInactive bool // see FailOnInactive
 	problems     strictyaml.Problems
 	warnings     []strictyaml.Problem
+	inactive     []Inactive
+	raw          []string // see Config
 	defaults     []Default
 	absent       bool // the EndpointPickerConfig is the default one
 	instances    []instance
@@ -23,6 +26,7 @@ type loader struct {
 	byType       map[string]int    // index in types
 	producerRefs []strictyaml.Node // parameters that name the producer of the prefix index
 	profileList  []plan.Profile
+	firstProfile int     // place of the first in the document
 	refs         [][]int // see Config
 	handlerName  string
 	prefixPlan   plan.Prefix
@@ -37,12 +41,23 @@ type instance struct {
 	node   strictyaml.Node // where it is declared; does not exist if it was added
 	name   string          // unique
 	spec   *scorers.Spec   // nil if the type is not registered
+	known  *known.Type     // nil if the type is one of the filter
 	params plan.Params
 	usable bool // params are without problem
 }
 
-// is says whether the instance plays any of the roles in k.
-func (i *instance) is(k scorers.Kind) bool { return i.spec != nil && i.spec.Kinds&k != 0 }
+// is says whether the instance plays any of the roles in k in the filter.
+func (in *instance) is(k scorers.Kind) bool {
+	return in.spec != nil && in.known == nil && in.spec.Kinds&k != 0
+}
+
+// at returns where a parameter stands; for "", the instance.
+func (in *instance) at(param string) strictyaml.Node {
+	if param == "" {
+		return in.node
+	}
+	return descend(in.node.Field("parameters"), param)
+}
 
 // warnf notes something that is accepted but will surprise.
 func (l *loader) warnf(n strictyaml.Node, format string, args ...any) {
@@ -75,15 +90,31 @@ func (l *loader) plugins(nodes []strictyaml.Node) {
 		if !n.Field("name").Exists() && typ != "" && !l.absent {
 			l.defaulted(n.Path()+".name", scalar(typ), "a plugin without name has its type's")
 		}
-		in := instance{node: n, name: name, spec: l.lookup(typ)}
-		if in.spec == nil && typ != "" {
-			n.Field("type").Problemf("plugin type %q is not registered; %s", typ, l.suggestType(typ))
-		}
-		if in.spec != nil {
-			in.params, in.usable = l.params(n.Field("parameters"), in.spec)
-		}
-		l.append(in)
+		l.append(l.declared(n, name, typ))
 	}
+}
+
+// declared reads the plugin of a type that n declares.
+func (l *loader) declared(n strictyaml.Node, name, typ string) instance {
+	in := instance{node: n, name: name}
+	in.spec, in.known = l.types.lookup(typ)
+	switch {
+	case in.spec == nil && typ != "":
+		n.Field("type").Problemf("plugin type %q is not registered; %s", typ, l.types.suggest(typ))
+		return in
+	case in.spec == nil:
+		return in
+	case in.spec.Type != typ:
+		l.warnf(n.Field("type"), "is an older name of %s; write that", in.spec.Type)
+	case in.spec.DeprecatedBy != "":
+		l.warnf(n.Field("type"), "is deprecated; use %s", in.spec.DeprecatedBy)
+	}
+	var given plan.Params
+	in.params, given, in.usable = l.params(n.Field("parameters"), in.spec, in.known)
+	if in.known != nil {
+		l.knownPlugin(&in, given)
+	}
+	return in
 }
 
 // add appends an instance of a type that defaulting needs, and returns its name, which is the type's.
@@ -92,14 +123,14 @@ func (l *loader) add(typ, why string) string {
 		in.node.Problemf("has the name %q, which the %s that is added by default needs; give it another name", typ, typ)
 		return typ
 	}
-	spec := l.lookup(typ)
+	spec, k := l.types.lookup(typ)
 	if spec == nil {
 		l.problems.Addf("plugins", "plugin type %q is needed but not registered", typ)
 		return typ
 	}
 	path := fmt.Sprintf("plugins[%d]", len(l.instances))
 	l.defaulted(path, typ, why)
-	in := instance{name: typ, spec: spec, params: spec.Defaults(), usable: true}
+	in := instance{name: typ, spec: spec, known: k, params: spec.Defaults(), usable: true}
 	for i := range in.params {
 		l.defaultParam(path+".parameters", spec, in.params[i])
 	}
@@ -124,32 +155,6 @@ func (l *loader) find(name string) *instance {
 		return &l.instances[i]
 	}
 	return nil
-}
-
-// lookup returns the Spec of a type, or nil.
-func (l *loader) lookup(typ string) *scorers.Spec {
-	if l.byType == nil {
-		l.byType = make(map[string]int, len(l.types))
-		for i := range l.types {
-			l.byType[l.types[i].Type] = i
-		}
-	}
-	if i, ok := l.byType[typ]; ok {
-		return &l.types[i]
-	}
-	return nil
-}
-
-// suggestType says what to write instead of an unknown type.
-func (l *loader) suggestType(typ string) string {
-	names := make([]string, len(l.types))
-	for i := range l.types {
-		names[i] = l.types[i].Type
-	}
-	if near := strictyaml.Nearest(typ, names); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return "this version has " + strings.Join(names, ", ")
 }
 
 // suggestName says what to write instead of the name of a plugin that is not declared.

@@ -89,7 +89,7 @@ func (l *loader) prefix() {
 		return
 	}
 	var params plan.Params
-	if spec := l.lookup(producerType); spec != nil {
+	if spec, _ := l.types.lookup(producerType); spec != nil {
 		params = spec.Defaults()
 	}
 	l.prefixPlan = l.prefixOf(strictyaml.Node{}, params)

@@ -60,6 +60,10 @@ func (l *loader) profile(name string, refs []strictyaml.Node) (p plan.Profile, p
 			ref.Problemf("references undefined plugin %q; %s", target, l.suggestName(target))
 			continue
 		}
+		if in.known != nil && !in.known.Active() {
+			l.inactivef(ref, in, "%s; the profile does without", in.known.What)
+			continue
+		}
 		if in.spec != nil && !in.is(roles) {
 			l.warnf(ref, "has no effect; %s is neither filter nor scorer nor picker", target)
 		}
@@ -141,9 +145,14 @@ func (l *loader) firstPicker() string {
 
 // handler finds the profile handler, or adds one for a single profile. n is the list of plugins.
 func (l *loader) handler(n strictyaml.Node) {
+	var idle *instance // a handler that is not active
 	for i := range l.instances {
 		in := &l.instances[i]
-		if !in.is(scorers.KindProfileHandler) {
+		if in.spec == nil || in.spec.Kinds&scorers.KindProfileHandler == 0 {
+			continue
+		}
+		if in.known != nil {
+			idle = in
 			continue
 		}
 		if l.handlerName != "" {
@@ -155,12 +164,37 @@ func (l *loader) handler(n strictyaml.Node) {
 			in.node.Problemf("%s cannot support multiple scheduling profiles; there are %d", defaultHandler, len(l.profileList))
 		}
 	}
-	if l.handlerName != "" {
+	why := "added: no profile handler is declared, and there is one profile"
+	switch {
+	case l.handlerName != "":
 		return
-	}
-	if len(l.profileList) > 1 {
+	case idle != nil:
+		if !l.decodeOnly(idle) {
+			return
+		}
+		why = "added: " + idle.spec.Type + " is not active, and one profile is left"
+	case len(l.profileList) > 1:
 		n.Problemf("no profile handler configured for %d scheduling profiles; declare one", len(l.profileList))
 		return
 	}
-	l.handlerName = l.add(defaultHandler, "added: no profile handler is declared, and there is one profile")
+	l.handlerName = l.add(defaultHandler, why)
+}
+
+// decodeOnly keeps the one profile that runs for every request where a request is not split over endpoints, which is what
+// the EPP does with a request that it does not split.
+func (l *loader) decodeOnly(handler *instance) bool {
+	if len(l.profileList) == 1 {
+		return true
+	}
+	name := handler.params.String("profiles.decode", handler.params.String("decodeProfile", "decode"))
+	for i := range l.profileList {
+		if l.profileList[i].Name == name {
+			l.profileList, l.refs, l.firstProfile = l.profileList[i:i+1:i+1], l.refs[i:i+1:i+1], i
+			l.inactivef(handler.node, handler, "every request runs profile %s, and no other profile runs", name)
+			return true
+		}
+	}
+	handler.node.Problemf("%s is known but not active in this version, and there is no profile %q, which would run for every request; "+
+		"declare it, or another profile handler", handler.spec.Type, name)
+	return false
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -13,29 +15,20 @@ const (
 	gateNonLeader   = "haPopulateNonLeaderDatastore" // about Kubernetes replicas, of which there are none here
 )
 
-const notSupported = "is not supported by this version; remove it"
-
-// sections refuses what the filter does not act on. What has no effect in the EPP either, or asks for what is done anyway,
-// is accepted with a warning.
+// sections reads everything beside plugins and profiles. Most of it is only checked: what the filter and the agent do not
+// act on is reported as not active.
 func (l *loader) sections(root strictyaml.Node) {
-	l.featureGates(root.Field("featureGates").List())
+	queued := l.featureGates(root.Field("featureGates").List())
 	l.dataLayer(root.Field("dataLayer"))
 	l.fileDiscovery(root.Field("dataLayer").Field("discovery"))
-	if fc := root.Field("flowControl"); fc.Exists() {
-		if sd := fc.Field("saturationDetector"); sd.Exists() {
-			sd.Problemf(notSupported)
-		}
-		l.warnf(fc, "has no effect while the feature gate flowControl is off")
-	}
-	for _, name := range []string{"saturationDetector", "requestHandler", "parser"} {
-		if n := root.Field(name); n.Exists() {
-			n.Problemf(notSupported)
-		}
-	}
+	l.flowControl(root.Field("flowControl"), queued)
+	l.detector(root)
+	l.parsers(root)
+	l.raw = rawSections(root)
 }
 
-// featureGates reads "name" or "name=bool".
-func (l *loader) featureGates(nodes []strictyaml.Node) {
+// featureGates reads "name" or "name=bool", and returns whether flowControl is on.
+func (l *loader) featureGates(nodes []strictyaml.Node) (queued bool) {
 	for _, n := range nodes {
 		name, value, found := strings.Cut(n.Text(), "=")
 		name = strings.TrimSpace(name)
@@ -49,35 +42,163 @@ func (l *loader) featureGates(nodes []strictyaml.Node) {
 			}
 		}
 		switch {
-		case name == gateFlowControl && on:
-			n.Problemf("feature gate flowControl " + notSupported)
 		case name == gateFlowControl:
+			if queued = on; on {
+				l.inactivef(n, nil, "requests are not queued")
+			}
 		case name == gateNonLeader:
 			l.warnf(n, "has no effect; there is no leader")
 		default:
 			n.Problemf("feature gate %q is unknown or unregistered; %s", name, strictyaml.Suggest(name, []string{gateFlowControl, gateNonLeader}))
 		}
 	}
+	return queued
 }
 
-// dataLayer accepts what the agent does by itself: to scrape /metrics of every endpoint. It reports the rest.
+// role is what a reference must lead to.
+type role struct {
+	kind  scorers.Kind
+	role  known.Role
+	what  string   // in words
+	added []string // plugins that are there without being declared
+}
+
+var (
+	aSource     = role{role: known.Source, what: "data source", added: []string{known.MetricsSource}}
+	anExtractor = role{kind: scorers.KindProducer, role: known.Extractor, what: "extractor", added: []string{known.MetricsReader}}
+	aDetector   = role{kind: scorers.KindDetector, what: "saturation detector", added: []string{"utilization-detector"}}
+	aParser     = role{role: known.Parser, what: "parser"}
+	peers       = role{role: known.Peers, what: "discovery of peers"}
+	aFairness   = role{role: known.Fairness, what: "fairness policy", added: []string{"global-strict-fairness-policy"}}
+	anOrdering  = role{role: known.Ordering, what: "ordering policy", added: []string{"fcfs-ordering-policy"}}
+	aLimit      = role{role: known.UsageLimit, what: "usage limit policy", added: []string{"static-usage-limit-policy"}}
+)
+
+// named checks that a reference names a plugin of a role, and returns it; nil if it is none that is declared.
+func (l *loader) named(ref strictyaml.Node, r *role) *instance {
+	name := ref.Text()
+	if name == "" {
+		return nil
+	}
+	in := l.find(name)
+	if in == nil {
+		for _, added := range r.added {
+			if name == added {
+				return nil
+			}
+		}
+		ref.Problemf("references undefined plugin %q; %s", name, l.suggestName(name))
+		return nil
+	}
+	if in.spec == nil {
+		return nil
+	}
+	if in.spec.Kinds&r.kind == 0 && (in.known == nil || in.known.Role&r.role == 0) {
+		ref.Problemf("%q is of type %s, which is no %s", name, in.spec.Type, r.what)
+		return nil
+	}
+	return in
+}
+
+// dataLayer checks what the agent reads from endpoints. It scrapes /metrics of each by itself.
 func (l *loader) dataLayer(n strictyaml.Node) {
+	if inject := n.Field("injectDefaults"); inject.Exists() && !inject.Bool() {
+		l.warnf(inject, "has no effect; the agent scrapes every endpoint, or none with agent.enabled: false of a ZerohopConfig")
+	}
+	for _, source := range n.Field("sources").List() {
+		source.Field("pluginRef").Required()
+		l.named(source.Field("pluginRef"), &aSource)
+		for _, e := range source.Field("extractors").List() {
+			e.Field("pluginRef").Required()
+			l.named(e.Field("pluginRef"), &anExtractor)
+		}
+	}
+	l.named(n.Field("peerDiscovery").Field("pluginRef"), &peers)
+	l.named(n.Field("crossReplicaSyncerPluginRef"), &peers)
+	for _, name := range []string{"peerDiscovery", "crossReplicaSyncerPluginRef", "crossReplicaSyncInterval"} {
+		if f := n.Field(name); f.Exists() {
+			l.inactivef(f, nil, "workers tell each other nothing")
+		}
+	}
+}
+
+// flowControl checks the policies of queues. queued says whether the feature gate is on.
+func (l *loader) flowControl(n strictyaml.Node, queued bool) {
 	if !n.Exists() {
 		return
 	}
 	for _, k := range n.Keys() {
-		v := n.Field(k)
-		if !v.Exists() {
+		if k != "saturationDetector" && !queued {
+			l.warnf(n, "has no effect while the feature gate flowControl is off")
+			break
+		}
+	}
+	bands := n.Field("priorityBands").List()
+	first := make(map[float64]string)
+	for _, b := range bands {
+		if !b.Exists() {
 			continue
 		}
-		switch k {
-		case "discovery": // read by fileDiscovery
-		case "injectDefaults":
-			if !v.Bool() {
-				v.Problemf("false " + notSupported)
-			}
-		default:
-			v.Problemf(notSupported)
+		p := b.Field("priority")
+		if other, twice := first[p.Number()]; twice {
+			p.Problemf("%v is the priority of %s too; give it another", p.Number(), other)
 		}
+		first[p.Number()] = b.Path()
+	}
+	for _, b := range append(bands, n, n.Field("defaultPriorityBand"), n.Field("defaultNegativePriorityBand")) {
+		for _, name := range []string{"maxBytes", "maxRequests", "defaultRequestTTL", "noEndpointRequestTTL"} {
+			if f := b.Field(name); f.IsNumber() && f.Number() < 0 || f.IsText() && strings.HasPrefix(f.Text(), "-") {
+				f.Problemf("must be non-negative")
+			}
+		}
+	}
+	for _, b := range append(bands, n.Field("defaultPriorityBand"), n.Field("defaultNegativePriorityBand")) {
+		l.named(b.Field("fairnessPolicyRef"), &aFairness)
+		l.named(b.Field("orderingPolicyRef"), &anOrdering)
+	}
+	l.named(n.Field("usageLimitPolicyPluginRef"), &aLimit)
+}
+
+// detector checks the reference to the saturation detector, and its deprecated place.
+func (l *loader) detector(root strictyaml.Node) {
+	old, ref := root.Field("saturationDetector"), root.Field("flowControl").Field("saturationDetector")
+	if old.Exists() {
+		if ref.Exists() {
+			l.warnf(old, "is deprecated and is ignored beside flowControl.saturationDetector; remove it")
+		} else {
+			l.warnf(old, "is deprecated; write flowControl.saturationDetector")
+		}
+	}
+	for _, n := range []strictyaml.Node{old, ref} {
+		if !n.Exists() {
+			continue
+		}
+		n.Field("pluginRef").Required()
+		in := l.named(n.Field("pluginRef"), &aDetector)
+		l.inactivef(n, in, "nothing is refused by saturation; refer to the detector in a profile, where it is a filter")
+	}
+}
+
+// parsers checks the references to parsers, and their deprecated place. A type of parser needs no declaration.
+func (l *loader) parsers(root strictyaml.Node) {
+	refs := root.Field("requestHandler").Field("parsers").List()
+	if old := root.Field("parser"); old.Exists() {
+		if len(refs) > 0 {
+			l.warnf(old, "is deprecated and is ignored beside requestHandler.parsers; remove it")
+		} else {
+			l.warnf(old, "is deprecated; write requestHandler.parsers")
+		}
+		refs = append(refs, old)
+	}
+	for _, r := range refs {
+		ref := r.Field("pluginRef")
+		name := ref.Required()
+		if spec, k := l.types.lookup(name); l.find(name) == nil && k != nil && k.Role&known.Parser != 0 {
+			if !k.Active() {
+				l.inactivef(ref, &instance{name: name, spec: spec, known: k}, "%s", k.What)
+			}
+			continue
+		}
+		l.named(ref, &aParser)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
@@ -296,7 +297,7 @@ func TestFileDiscovery(t *testing.T) {
 			name: "not referred to", doc: "plugins: [{type: file-discovery, parameters: {path: e}}]",
 			warning: "line 3: plugins[0]: has no effect; dataLayer.discovery.pluginRef does not name it",
 		},
-		{name: "no path", doc: "plugins: [{type: file-discovery}]", err: "line 3: plugins[0].parameters.path: is missing; write the name of the endpoint file"},
+		{name: "no path", doc: "plugins: [{type: file-discovery}]", err: "line 3: plugins[0].parameters.path: is missing (the endpoint file)"},
 		{
 			name: "undefined", doc: "plugins: [{type: file-discovery, parameters: {path: e}}]\ndataLayer: {discovery: {pluginRef: file-discovry}}",
 			err: `line 4: dataLayer.discovery.pluginRef: references undefined plugin "file-discovry"; did you mean "file-discovery"?`,
@@ -334,7 +335,7 @@ func TestFileDiscovery(t *testing.T) {
 			if warning != tt.warning {
 				t.Errorf("warning %q, want %q", warning, tt.warning)
 			}
-			if slices.ContainsFunc(c.Plugins, func(p plan.Plugin) bool { return p.Type == fileDiscoveryType }) {
+			if slices.ContainsFunc(c.Plugins, func(p plan.Plugin) bool { return p.Type == known.FileDiscovery }) {
 				t.Error("the filter gets the agent's plugin")
 			}
 		})

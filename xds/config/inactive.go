@@ -1,0 +1,116 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/config/known"
+	"github.com/zerohop/zerohop/xds/strictyaml"
+)
+
+// Option changes how Load judges.
+type Option uint8
+
+// FailOnInactive makes a problem of everything that is accepted although nothing acts on it.
+const FailOnInactive Option = 1
+
+// Inactive is a part of a document that is accepted and checked, and that nothing acts on in this version.
+type Inactive struct {
+	Line int    `json:"line,omitempty"`
+	Path string `json:"path"`
+	Name string `json:"name,omitempty"` // of the plugin
+	Type string `json:"type,omitempty"` // of the plugin
+	What string `json:"what"`           // is not done, or has to be written elsewhere
+}
+
+// Text says what is not active, without its place.
+func (i *Inactive) Text() string {
+	subject := "this"
+	if i.Type != "" {
+		subject = i.Type
+	}
+	return subject + " is known but not active in this version: " + i.What
+}
+
+// String returns "line 3: plugins[2]: precise-prefix-cache-producer is known but not active in this version: KV events are
+// not read".
+func (i *Inactive) String() string {
+	return strictyaml.Problem{Line: i.Line, Path: i.Path, Text: i.Text()}.String()
+}
+
+// inactivef notes a part of a document that nothing acts on. in is the plugin that it is about, or nil.
+func (l *loader) inactivef(n strictyaml.Node, in *instance, format string, args ...any) {
+	found := Inactive{Line: n.Line(), Path: n.Path(), What: fmt.Sprintf(format, args...)}
+	if in != nil {
+		found.Name, found.Type = in.name, in.spec.Type
+	}
+	l.inactive = append(l.inactive, found)
+	if l.failInactive {
+		n.Problemf("%s; remove it or drop --fail-on-inactive", found.Text())
+	}
+}
+
+// inactives returns what is not active in the order of lines.
+func (l *loader) inactives() []Inactive {
+	slices.SortStableFunc(l.inactive, func(a, b Inactive) int { return cmp.Compare(a.Line, b.Line) })
+	return l.inactive
+}
+
+// knownPlugin judges a plugin of a type that is no part of the filter. given are its parameters without defaults.
+func (l *loader) knownPlugin(in *instance, given plan.Params) {
+	n, k := in.node, in.known
+	if k.Check != nil && in.usable {
+		if err := k.Check(given); err != nil {
+			in.refused(err)
+		}
+	}
+	if !k.Active() {
+		l.inactivef(n, in, "%s", k.What)
+		return
+	}
+	for _, name := range sortedKeys(k.Idle) {
+		if !given.Has(name) || isDefault(given, name, paramAt(k.Params, name)) {
+			continue
+		}
+		l.inactivef(descend(n.Field("parameters"), name), in, "%s", k.Idle[name])
+	}
+}
+
+// isDefault says whether the scalar called name is given with its default.
+func isDefault(given plan.Params, name string, p *scorers.Param) bool {
+	for i := range given {
+		g := &given[i]
+		if g.Name != name || p == nil || p.Default == nil || p.Shape != scorers.Scalar {
+			continue
+		}
+		switch d := p.Default.(type) {
+		case float64:
+			return g.Num == d
+		case bool:
+			return (g.Num != 0) == d
+		case string:
+			return g.Str == d
+		}
+	}
+	return false
+}
+
+// knownTypes are the types that are no part of the filter, by type and by older name.
+func knownTypes(active []scorers.Spec) map[string]*known.Type {
+	types := known.Types()
+	out := make(map[string]*known.Type, len(types))
+	for i := range types {
+		t := &types[i]
+		if slices.ContainsFunc(active, func(s scorers.Spec) bool { return s.Type == t.Type }) {
+			continue
+		}
+		out[t.Type] = t
+		for _, alias := range t.Aliases {
+			out[alias] = t
+		}
+	}
+	return out
+}
