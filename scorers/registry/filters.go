@@ -4,6 +4,7 @@ import (
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/agentidentity"
 	"github.com/zerohop/zerohop/scorers/bylabel"
+	"github.com/zerohop/zerohop/scorers/concurrencydetector"
 	"github.com/zerohop/zerohop/scorers/contextlengthaware"
 	"github.com/zerohop/zerohop/scorers/decodefilter"
 	"github.com/zerohop/zerohop/scorers/encodefilter"
@@ -16,6 +17,7 @@ import (
 	"github.com/zerohop/zerohop/scorers/sloheadroomtierfilter"
 	"github.com/zerohop/zerohop/scorers/topologyaffinityfilter"
 	"github.com/zerohop/zerohop/scorers/topologyextractor"
+	"github.com/zerohop/zerohop/scorers/utilizationdetector"
 	"github.com/zerohop/zerohop/scorers/utilizationfilter"
 )
 
@@ -24,6 +26,7 @@ func filters() []scorers.Spec {
 	return []scorers.Spec{
 		agentidentity.Spec,
 		bylabel.Spec,
+		concurrencydetector.Spec,
 		contextlengthaware.Spec,
 		decodefilter.Spec,
 		encodefilter.Spec,
@@ -36,6 +39,7 @@ func filters() []scorers.Spec {
 		sloheadroomtierfilter.Spec,
 		topologyaffinityfilter.Spec,
 		topologyextractor.Spec,
+		utilizationdetector.Spec,
 		utilizationfilter.Spec,
 	}
 }
