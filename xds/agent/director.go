@@ -197,6 +197,9 @@ func (d *director) warn(c *config.Config) {
 	for _, w := range c.Warnings {
 		d.log.Warn("configuration has something that will surprise", "file", d.state.File, "warning", w.String())
 	}
+	for i := range c.Inactive {
+		d.log.Warn("configuration has something that is not active", "file", d.state.File, "inactive", c.Inactive[i].String())
+	}
 	if c.Zerohop.Agent != d.config.Zerohop.Agent {
 		d.log.Warn("changes of agent take effect when the agent starts again", "file", d.state.File)
 	}

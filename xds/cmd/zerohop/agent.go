@@ -70,7 +70,7 @@ func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
 
 // config loads a document. Flags have the last word.
 func (a *agentCmd) config(doc []byte) (*config.Config, error) {
-	c, err := loadConfig(doc)
+	c, err := loadConfig(doc, a.FailOnInactive)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 
-	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/access"
@@ -23,6 +22,7 @@ type checkCmd struct {
 	Endpoints  string `placeholder:"FILE" help:"Endpoint file to be checked with it."`
 	Envoy      string `placeholder:"FILE" help:"Envoy configuration to be checked: a bootstrap, a listener, or an object that holds one."`
 	ConfigFile string `placeholder:"FILE" help:"The same as FILE. Without one, --envoy is checked against the plan that stands in it."`
+	Strict     bool   `name:"fail-on-inactive" help:"Count what is known but not active in this version as a problem."`
 	Output     string `short:"o" enum:"text,json" default:"text" help:"${enum}. Default ${default}."`
 }
 
@@ -37,7 +37,7 @@ func (c *checkCmd) run(stdout, stderr io.Writer) error {
 	if c.ConfigFile != "" && c.ConfigFile != c.File {
 		return usageError{errors.New("--config-file: a FILE is named already")}
 	}
-	r := checked{Problems: []found{}, Warnings: []found{}, Notes: []found{}}
+	r := checked{Problems: []found{}, Warnings: []found{}, Notes: []found{}, Inactive: []config.Inactive{}}
 	conf := c.config(&r)
 	eps := c.endpoints(&r, conf)
 	if conf != nil {
@@ -72,7 +72,7 @@ func (c *checkCmd) config(r *checked) *config.Config {
 		r.problem(c.File, err)
 		return nil
 	}
-	conf, err := config.Load(doc, registry.Specs())
+	conf, err := loadConfig(doc, c.Strict)
 	if err != nil {
 		r.problem(c.File, err)
 		return nil
@@ -80,6 +80,7 @@ func (c *checkCmd) config(r *checked) *config.Config {
 	for _, w := range conf.Warnings {
 		r.Warnings = append(r.Warnings, found{File: c.File, Line: w.Line, Path: w.Path, Text: w.Text})
 	}
+	r.Inactive = append(r.Inactive, conf.Inactive...)
 	return conf
 }
 

@@ -23,12 +23,13 @@ type found struct {
 
 // checked is what a check found out, in JSON.
 type checked struct {
-	OK        bool             `json:"ok"`
-	Problems  []found          `json:"problems"`
-	Warnings  []found          `json:"warnings"`
-	Notes     []found          `json:"notes"`               // what could not be checked, and what to keep in mind
-	Effective string           `json:"effective,omitempty"` // both documents, complete
-	Defaults  []config.Default `json:"defaults,omitempty"`
+	OK        bool              `json:"ok"`
+	Problems  []found           `json:"problems"`
+	Warnings  []found           `json:"warnings"`
+	Notes     []found           `json:"notes"`               // what could not be checked, and what to keep in mind
+	Inactive  []config.Inactive `json:"inactive"`            // what is accepted and does nothing in this version
+	Effective string            `json:"effective,omitempty"` // both documents, complete
+	Defaults  []config.Default  `json:"defaults,omitempty"`
 }
 
 // print writes the result.
@@ -45,6 +46,10 @@ func (r *checked) print(c *checkCmd, stdout, stderr io.Writer) error {
 	}
 	for _, f := range r.Warnings {
 		f.write(&b, "warning: ")
+	}
+	for i := range r.Inactive {
+		in := &r.Inactive[i]
+		(&found{File: c.File, Line: in.Line, Path: in.Path, Text: in.Text()}).write(&b, "not active: ")
 	}
 	for _, f := range r.Notes {
 		f.write(&b, "note: ")

@@ -192,3 +192,57 @@ func TestCheckSaysWhatEnvoyLacks(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// idle is a configuration of which parts are known but not active.
+const idle = pickerHeader + `featureGates: [flowControl]
+plugins:
+- type: queue-scorer
+- type: precise-prefix-cache-producer
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: queue-scorer
+`
+
+func TestCheckSaysWhatIsNotActive(t *testing.T) {
+	file := write(t, "idle.yaml", idle)
+	code, stdout, stderr := check(t, file)
+	want := strings.ReplaceAll(`FILE:3: not active: featureGates[0]: this is known but not active in this version: requests are not queued
+FILE:6: not active: plugins[1]: precise-prefix-cache-producer is known but not active in this version: KV events are not read
+`, "FILE", file)
+	if d := cmp.Diff(want, stderr); d != "" || code != 0 || !strings.Contains(stdout, "- type: precise-prefix-cache-producer\n") {
+		t.Errorf("exit code %d, stderr: %s\n%s", code, d, stdout)
+	}
+	code, stdout, _ = check(t, "-o", "json", file)
+	var got struct {
+		OK       bool
+		Inactive []struct{ Path, Name, Type, What string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if code != 0 || !got.OK || len(got.Inactive) != 2 || got.Inactive[1].Type != "precise-prefix-cache-producer" || got.Inactive[1].What != "KV events are not read" {
+		t.Errorf("exit code %d, %+v", code, got)
+	}
+}
+
+func TestFailOnInactive(t *testing.T) {
+	file, endpoints := write(t, "idle.yaml", idle), write(t, "endpoints.yaml", "endpoints:\n- {name: a, address: 10.0.0.1, port: \"1\"}\n")
+	const part = "plugins[1]: precise-prefix-cache-producer is known but not active in this version: KV events are not read"
+	for _, args := range [][]string{
+		{"check", file},
+		{"render", "envoy", "--config-file", file, "--endpoints", endpoints},
+		{"agent", "--config-file", file, "--endpoints", endpoints, "--listen", "0.0.0.0:18001"}, // refused later: anybody could reach it
+	} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), args, &out, &errs)
+		if !strings.Contains(errs.String(), part) || strings.Contains(errs.String(), "--fail-on-inactive") || args[0] != "agent" && code != 0 {
+			t.Errorf("%s: exit code %d, stderr %s", args[0], code, errs.String())
+		}
+		errs.Reset()
+		code = run(t.Context(), append(args, "--fail-on-inactive"), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), part+"; remove it or drop --fail-on-inactive\n") {
+			t.Errorf("%s --fail-on-inactive: exit code %d, stderr %s", args[0], code, errs.String())
+		}
+	}
+}

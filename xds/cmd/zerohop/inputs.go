@@ -13,13 +13,19 @@ import (
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
-// loadConfig loads the documents of a configuration file.
-func loadConfig(doc []byte) (*config.Config, error) { return config.Load(doc, registry.Specs()) }
+// loadConfig loads the documents of a configuration file. failOnInactive refuses what is known but not active.
+func loadConfig(doc []byte, failOnInactive bool) (*config.Config, error) {
+	var options []config.Option
+	if failOnInactive {
+		options = append(options, config.FailOnInactive)
+	}
+	return config.Load(doc, registry.Specs(), options...)
+}
 
 // load reads the configuration and every endpoint that stands in a file, and prints the warnings. An error lists all
 // problems of all files.
 func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, error) {
-	c, configErr := readFile(in.ConfigFile, loadConfig)
+	c, configErr := readFile(in.ConfigFile, func(doc []byte) (*config.Config, error) { return loadConfig(doc, in.FailOnInactive) })
 	var eps []discovery.Endpoint
 	var problems []string
 	if configErr != nil {
@@ -47,6 +53,9 @@ func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, 
 	}
 	for _, w := range c.Warnings {
 		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: %s\n", in.ConfigFile, w)
+	}
+	for i := range c.Inactive {
+		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: %s\n", in.ConfigFile, &c.Inactive[i])
 	}
 	return c, eps, nil
 }
