@@ -21,6 +21,7 @@ type Endpoint struct {
 	Name     string // namespace/name
 	Address  string // ip:port
 	Draining bool   // it gets no new requests
+	Facts    *Facts // what else is known; nil if nothing is
 	Sample   scrape.Sample
 }
 
@@ -40,6 +41,9 @@ type Version struct {
 type members struct {
 	ids              []uint64
 	names, addresses [][]byte
+	wants            *Wants          // that sheet was made for
+	sheet            *snapshot.Sheet // nil if there is nothing to carry
+	places           int             // room for adapters
 }
 
 // ID returns the id (snapshot.EndpointID) of v.Endpoints[i].
@@ -51,6 +55,7 @@ var ErrNone = errors.New("nothing is published yet")
 // Store holds the newest version. One goroutine publishes; any number wait.
 type Store struct {
 	start  time.Time // ages are counted in whole milliseconds from here
+	wants  *Wants    // belongs to the publisher
 	newest atomic.Pointer[Version]
 	counts storeCounts
 
@@ -63,8 +68,8 @@ type storeCounts struct{ versions, failures, deltas atomic.Uint64 }
 // NewStore returns a store without endpoints. Its versions count up from the time in nanoseconds, so that an agent that
 // was restarted never repeats a number, and a reader can tell by a single number whether it has the newest state.
 func NewStore(now time.Time) *Store {
-	s := &Store{start: now}
-	s.newest.Store(&Version{Number: uint64(now.UnixNano()), At: now, members: &members{}, replaced: make(chan struct{})})
+	s := &Store{start: now, wants: &Wants{}}
+	s.newest.Store(&Version{Number: uint64(now.UnixNano()), At: now, members: &members{wants: s.wants}, replaced: make(chan struct{})})
 	return s
 }
 
@@ -73,13 +78,11 @@ func NewStore(now time.Time) *Store {
 func (s *Store) Publish(endpoints []Endpoint, now time.Time) error {
 	old := s.newest.Load()
 	v := &Version{Number: old.Number + 1, At: now, Endpoints: endpoints, replaced: make(chan struct{})}
-	v.members = membersOf(endpoints, old)
-	records := make([]snapshot.Endpoint, len(endpoints))
-	for i := range endpoints {
-		records[i] = s.record(v, i)
-	}
 	var err error
-	if v.Blob, err = snapshot.Append(nil, v.Number, records); err != nil {
+	if v.members, err = s.membersOf(endpoints, old); err == nil {
+		v.Blob, err = s.encode(v)
+	}
+	if err != nil {
 		s.counts.failures.Add(1)
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
@@ -92,18 +95,46 @@ func (s *Store) Publish(endpoints []Endpoint, now time.Time) error {
 }
 
 // membersOf returns the members of a version after old. Nearly always they are the same.
-func membersOf(endpoints []Endpoint, old *Version) *members {
-	if slices.EqualFunc(endpoints, old.Endpoints, func(a, b Endpoint) bool { return a.Name == b.Name && a.Address == b.Address }) {
-		return old.members
+func (s *Store) membersOf(endpoints []Endpoint, old *Version) (*members, error) {
+	was := old.members
+	same := slices.EqualFunc(endpoints, old.Endpoints, func(a, b Endpoint) bool { return a.Name == b.Name && a.Address == b.Address })
+	told := same && was.wants == s.wants && (!s.wants.sheet() ||
+		slices.EqualFunc(endpoints, old.Endpoints, func(a, b Endpoint) bool { return a.Facts == b.Facts }))
+	places := s.wants.places(endpoints)
+	if told && places <= was.places {
+		return was, nil
 	}
-	m := &members{
-		ids: make([]uint64, len(endpoints)), names: make([][]byte, len(endpoints)), addresses: make([][]byte, len(endpoints)),
+	m := &members{wants: s.wants, places: places}
+	if same {
+		m.ids, m.names, m.addresses = was.ids, was.names, was.addresses
+	} else {
+		m.identify(endpoints)
 	}
+	if told {
+		m.sheet = was.sheet
+		return m, nil
+	}
+	var err error
+	m.sheet, err = s.wants.newSheet(endpoints, m.ids)
+	return m, err
+}
+
+func (m *members) identify(endpoints []Endpoint) {
+	n := len(endpoints)
+	m.ids, m.names, m.addresses = make([]uint64, n), make([][]byte, n), make([][]byte, n)
 	for i := range endpoints {
 		m.names[i], m.addresses[i] = []byte(endpoints[i].Name), []byte(endpoints[i].Address)
 		m.ids[i] = snapshot.EndpointID(m.names[i], m.addresses[i])
 	}
-	return m
+}
+
+// encode returns the blob of v.
+func (s *Store) encode(v *Version) ([]byte, error) {
+	records := make([]snapshot.Endpoint, len(v.Endpoints))
+	for i := range records {
+		records[i] = s.record(v, i)
+	}
+	return snapshot.AppendExtras(nil, v.Number, records, v.extras())
 }
 
 // record converts endpoint i of v for the codec.

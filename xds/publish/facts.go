@@ -1,0 +1,104 @@
+package publish
+
+import (
+	"slices"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/snapshot"
+)
+
+// Facts are what is known of an endpoint beside its numbers. They never change once they are published: whoever learns
+// something makes new ones.
+type Facts struct {
+	Labels      map[string]string
+	Rank        int      // data-parallel rank
+	Models      []uint64 // XXH64 of the names of the served models
+	ModelsKnown bool
+}
+
+// Wants are what snapshots carry beside numbers.
+type Wants struct {
+	labels       []string
+	models, lora bool
+}
+
+// WantsOf returns what a snapshot carries for plugins that ask for w. A label whose key is longer than any in Kubernetes is
+// not carried.
+func WantsOf(w *scorers.Wants) *Wants {
+	out := &Wants{models: w.Models, lora: w.LoRA}
+	for _, key := range w.Labels {
+		if key != "" && len(key) <= snapshot.MaxKey && !slices.Contains(out.labels, key) {
+			out.labels = append(out.labels, key)
+		}
+	}
+	slices.Sort(out.labels)
+	return out
+}
+
+// Equal reports whether snapshots would carry the same for both.
+func (w *Wants) Equal(other *Wants) bool {
+	return w.models == other.models && w.lora == other.lora && slices.Equal(w.labels, other.labels)
+}
+
+// Want makes the following versions carry w, which must not change any more. Only the publisher may call it.
+func (s *Store) Want(w *Wants) {
+	if !s.wants.Equal(w) {
+		s.wants = w
+	}
+}
+
+// sheet reports whether there is anything for a facts section.
+func (w *Wants) sheet() bool { return len(w.labels) > 0 || w.models }
+
+// places returns the room for adapters that records need.
+func (w *Wants) places(endpoints []Endpoint) int {
+	if !w.lora {
+		return 0
+	}
+	most := 0
+	for i := range endpoints {
+		if l := endpoints[i].Sample.LoRA; l != nil {
+			most = max(most, len(l.Active)+len(l.Waiting))
+		}
+	}
+	return snapshot.Places(most)
+}
+
+// newSheet encodes the facts of endpoints; nil if nobody wants any. Ranks are carried along with the others: no plugin reads
+// a rank alone.
+func (w *Wants) newSheet(endpoints []Endpoint, ids []uint64) (*snapshot.Sheet, error) {
+	if !w.sheet() {
+		return nil, nil
+	}
+	f := &snapshot.Facts{Labels: w.labels, Endpoints: make([]snapshot.EndpointFacts, len(endpoints))}
+	for i := range endpoints {
+		e := &f.Endpoints[i]
+		e.ID = ids[i]
+		if known := endpoints[i].Facts; known != nil {
+			e.Labels, e.Rank = known.Labels, known.Rank
+			if w.models {
+				e.Models, e.ModelsKnown = known.Models, known.ModelsKnown
+			}
+		}
+	}
+	return snapshot.NewSheet(f)
+}
+
+// extras returns what the blob of v carries beside numbers; nil if nobody wants any.
+func (v *Version) extras() *snapshot.Extras {
+	m := v.members
+	if m.sheet == nil && !m.wants.lora {
+		return nil
+	}
+	x := &snapshot.Extras{Sheet: m.sheet, Places: m.places}
+	if !m.wants.lora {
+		return x
+	}
+	x.LoRA = make([]snapshot.LoRA, len(v.Endpoints))
+	for i := range x.LoRA {
+		if l := v.Endpoints[i].Sample.LoRA; l != nil {
+			x.LoRA[i] = snapshot.LoRA{Known: true, Max: l.Max, Active: l.Active, Waiting: l.Waiting}
+		}
+	}
+	return x
+}

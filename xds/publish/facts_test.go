@@ -1,0 +1,178 @@
+package publish
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/snapshot"
+	"github.com/zerohop/zerohop/xds/scrape"
+)
+
+// labelled returns n endpoints with labels, models and adapters.
+func labelled(n int) []Endpoint {
+	eps := make([]Endpoint, n)
+	for i := range eps {
+		eps[i] = Endpoint{
+			Name: "default/e" + strconv.Itoa(i), Address: "10.0." + strconv.Itoa(i/250) + "." + strconv.Itoa(i%250+1) + ":80",
+			Facts: &Facts{Labels: map[string]string{"role": "decode", "secret": "s"}, Rank: i % 4, Models: []uint64{1, 2}, ModelsKnown: true},
+			Sample: scrape.Sample{At: time.Unix(1e9, 0), Seq: 1, Metrics: scrape.Metrics{
+				LoRA: &scrape.LoRA{Max: 2, Active: []uint64{5}, Waiting: []uint64{6}},
+			}},
+		}
+	}
+	return eps
+}
+
+// after returns eps with other facts or numbers of endpoint i.
+func after(eps []Endpoint, i int, change func(*Endpoint)) []Endpoint {
+	eps = append([]Endpoint(nil), eps...)
+	change(&eps[i])
+	return eps
+}
+
+// published publishes eps and opens the blob.
+func published(t *testing.T, s *Store, eps []Endpoint) (*Version, snapshot.View, snapshot.FactsView) {
+	t.Helper()
+	if err := s.Publish(eps, time.Unix(1e9+1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := snapshot.Open(v.Blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, view, view.Facts()
+}
+
+func TestNobodyWantsFacts(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	with, without := NewStore(now), NewStore(now)
+	with.Want(WantsOf(&scorers.Wants{Headers: []string{"x-session"}}))
+	eps := labelled(5)
+	a, _, f := published(t, with, eps)
+	for i := range eps {
+		eps = after(eps, i, func(e *Endpoint) { e.Facts, e.Sample.LoRA = nil, nil })
+	}
+	b, _, _ := published(t, without, eps)
+	if d := cmp.Diff(b.Blob, a.Blob); d != "" || f.Carried() {
+		t.Errorf("facts cost bytes though nobody reads them: %s", d)
+	}
+}
+
+func TestPublishFacts(t *testing.T) {
+	s := NewStore(time.Unix(1e9, 0))
+	s.Want(WantsOf(&scorers.Wants{Labels: []string{"zone", "role", strings.Repeat("k", snapshot.MaxKey+1)}, Models: true, LoRA: true}))
+	eps := after(labelled(3), 1, func(e *Endpoint) { e.Facts, e.Sample.LoRA = nil, nil })
+	v, view, f := published(t, s, eps)
+	var keys []string
+	for l := range f.Labels() {
+		keys = append(keys, string(f.LabelKey(l)))
+	}
+	if d := cmp.Diff([]string{"role", "zone"}, keys); d != "" {
+		t.Errorf("keys (-want +got):\n%s", d)
+	}
+	type facts struct {
+		Role             string
+		Rank, MaxLoRA    int
+		Models, Adapters []uint64
+	}
+	got := map[string]facts{}
+	for i := range view.Len() {
+		var e snapshot.Endpoint
+		view.Endpoint(i, &e)
+		var o facts
+		role, _ := f.Label(i, f.LabelIndex("role"))
+		o.Role, o.Rank, o.MaxLoRA = string(role), f.Rank(i), f.MaxLoRA(i)
+		o.Models, _ = f.AppendModels(nil, i)
+		o.Adapters, _ = f.AppendAdapters(nil, i, false)
+		o.Adapters, _ = f.AppendAdapters(o.Adapters, i, true)
+		if _, ok := f.Label(i, f.LabelIndex("zone")); ok {
+			t.Error("an endpoint has a zone")
+		}
+		got[string(e.Name)] = o
+	}
+	want := map[string]facts{
+		"default/e0": {"decode", 0, 2, []uint64{1, 2}, []uint64{5, 6}}, "default/e1": {},
+		"default/e2": {"decode", 2, 2, []uint64{1, 2}, []uint64{5, 6}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("facts (-want +got):\n%s", d)
+	}
+	if strings.Contains(string(v.Blob), "secret") {
+		t.Error("a label that nobody reads is carried")
+	}
+}
+
+// TestFactsAndDeltas changes one thing after the other: what changes seldom travels whole, numbers and adapters in deltas.
+func TestFactsAndDeltas(t *testing.T) {
+	s := NewStore(time.Unix(1e9, 0))
+	all := WantsOf(&scorers.Wants{Labels: []string{"role"}, Models: true, LoRA: true})
+	s.Want(all)
+	eps := labelled(100)
+	before, _, _ := published(t, s, eps)
+	crowd := &scrape.LoRA{Max: 9, Active: []uint64{1, 2, 3, 4, 5}}
+	tests := []struct {
+		name   string
+		change func()
+		delta  bool
+		places int
+	}{
+		{"nothing", func() {}, true, 4},
+		{"the same wants", func() { s.Want(WantsOf(&scorers.Wants{Labels: []string{"role"}, Models: true, LoRA: true})) }, true, 4},
+		{"adapters", func() {
+			eps = after(eps, 7, func(e *Endpoint) { e.Sample.LoRA = &scrape.LoRA{Max: 2, Active: []uint64{9}} })
+		}, true, 4},
+		{"more adapters than places", func() { eps = after(eps, 7, func(e *Endpoint) { e.Sample.LoRA = crowd }) }, false, 8},
+		{"fewer again", func() { eps = after(eps, 7, func(e *Endpoint) { e.Sample.LoRA = nil }) }, true, 8},
+		{"a label", func() {
+			eps = after(eps, 7, func(e *Endpoint) { e.Facts = &Facts{Labels: map[string]string{"role": "prefill"}} })
+		}, false, 4},
+		{"one endpoint less", func() { eps = eps[1:] }, false, 4},
+		{"other wants", func() { s.Want(WantsOf(&scorers.Wants{Labels: []string{"role"}, LoRA: true})) }, false, 4},
+		{"facts that nobody wants", func() {
+			s.Want(WantsOf(&scorers.Wants{}))
+			before, _, _ = published(t, s, eps)
+			eps = after(eps, 7, func(e *Endpoint) { e.Facts = &Facts{Rank: 3} })
+		}, true, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.change()
+			v, _, _ := published(t, s, eps)
+			delta := s.Delta(v, before.Number)
+			if (delta != nil) != tt.delta || v.members.places != tt.places {
+				t.Errorf("delta of %d bytes, %d places, want a delta: %v, and %d", len(delta), v.members.places, tt.delta, tt.places)
+			}
+			if delta != nil {
+				if got, err := snapshot.ApplyDelta(nil, before.Blob, delta); err != nil || !cmp.Equal(got, v.Blob) {
+					t.Errorf("the delta gives another snapshot, error %v", err)
+				}
+			}
+			before = v
+		})
+	}
+}
+
+func BenchmarkPublishFacts(b *testing.B) {
+	for name, w := range map[string]*scorers.Wants{"nothing": {}, "all": {Labels: []string{"role", "zone"}, Models: true, LoRA: true}} {
+		b.Run(name, func(b *testing.B) {
+			s := NewStore(time.Unix(1e9, 0))
+			s.Want(WantsOf(w))
+			eps := labelled(1000)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Publish(eps, time.Unix(1e9+1, 0)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
