@@ -21,8 +21,10 @@ var samples = map[string]plan.Params{
 		text("attribute", "load"), text("algorithm.type", "threshold"), text("algorithm.threshold.operator", "LessThan"),
 		number("algorithm.threshold.value", 10),
 	},
-	"utilization-filter":  {text("conditions[0].metric", "waiting-queue"), number("conditions[0].maxValue", 5)},
-	"session-id-producer": {text("headerName", "x-session")},
+	"endpoint-attribute-scorer":    {text("attributeKey", "depth"), text("algorithm.type", "linear_lower_is_better")},
+	"header-label-affinity-scorer": {text("headerName", "x-slice"), text("labelKey", "slice")},
+	"utilization-filter":           {text("conditions[0].metric", "waiting-queue"), number("conditions[0].maxValue", 5)},
+	"session-id-producer":          {text("headerName", "x-session")},
 }
 
 func text(name, value string) plan.Param {

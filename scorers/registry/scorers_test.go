@@ -16,9 +16,14 @@ import (
 // variants are further parameters of scorers, beside the defaults or the samples.
 var variants = map[string][]plan.Params{
 	"active-request-scorer": {{number("idleThreshold", 3), number("maxBusyScore", .5)}, {number("idleThreshold", -1)}},
-	"load-aware-scorer":     {{number("threshold", 5)}},
-	"prefix-cache-scorer":   {{number("matchLengthWeight", .5), number("matchLengthScaleTokens", 500)}},
-	"token-load-scorer":     {{number("queueThresholdTokens", 1000)}},
+	"endpoint-attribute-scorer": {{
+		text("attributeKey", "depth"), text("algorithm.type", "linear_higher_is_better"),
+		number("algorithm.normalization.fixedRange.min", -5), number("algorithm.normalization.fixedRange.max", 5),
+	}},
+	"latency-scorer":      {{text("headroomSelectionStrategy", "most"), number("ttftWeight", 0), number("compositeKVWeight", 0)}},
+	"load-aware-scorer":   {{number("threshold", 5)}},
+	"prefix-cache-scorer": {{number("matchLengthWeight", .5), number("matchLengthScaleTokens", 500)}},
+	"token-load-scorer":   {{number("queueThresholdTokens", 1000)}},
 }
 
 // each calls f with a bed for every scorer that keeps nothing between requests and every set of its parameters.
