@@ -14,7 +14,7 @@ var Spec = scorers.Spec{
 	Type:  Type,
 	Kinds: scorers.KindPicker,
 	Params: []scorers.Param{
-		{Name: paramMax, Default: 1.0, Doc: "endpoints in the ordered answer; below 1 means 1"},
+		{Name: paramMax, Default: 1.0, Integer: true, Doc: "endpoints in the ordered answer; below 1 means 1"},
 	},
 	New: func(u *scorers.Setup) (any, error) { return picker{limit: max(1, u.Params.Int(paramMax, 1))}, nil },
 }

@@ -13,12 +13,15 @@ import (
 	"github.com/zerohop/zerohop/scorers/labelselectorfilter"
 	"github.com/zerohop/zerohop/scorers/prefillfilter"
 	"github.com/zerohop/zerohop/scorers/prefixcacheaffinityfilter"
+	"github.com/zerohop/zerohop/scorers/randompicker"
+	"github.com/zerohop/zerohop/scorers/servedmodelfilter"
 	"github.com/zerohop/zerohop/scorers/sessionidproducer"
 	"github.com/zerohop/zerohop/scorers/sloheadroomtierfilter"
 	"github.com/zerohop/zerohop/scorers/topologyaffinityfilter"
 	"github.com/zerohop/zerohop/scorers/topologyextractor"
 	"github.com/zerohop/zerohop/scorers/utilizationdetector"
 	"github.com/zerohop/zerohop/scorers/utilizationfilter"
+	"github.com/zerohop/zerohop/scorers/weightedrandompicker"
 )
 
 // filters returns the filters, admitters, detectors, pickers, profile handlers and the producers that name what others read.
@@ -35,11 +38,14 @@ func filters() []scorers.Spec {
 		labelselectorfilter.Spec,
 		prefillfilter.Spec,
 		prefixcacheaffinityfilter.Spec,
+		randompicker.Spec,
+		servedmodelfilter.Spec,
 		sessionidproducer.Spec,
 		sloheadroomtierfilter.Spec,
 		topologyaffinityfilter.Spec,
 		topologyextractor.Spec,
 		utilizationdetector.Spec,
 		utilizationfilter.Spec,
+		weightedrandompicker.Spec,
 	}
 }
