@@ -115,7 +115,7 @@ func (l *loop) exchange(deadline time.Time) (int, Failure, error) {
 	if err := l.update(*page); err != nil {
 		return len(*page), FailureContent, err
 	}
-	if resp.Close || c.reader.Buffered() > 0 { // more than the response: whose would the next one be?
+	if l.models || resp.Close || c.reader.Buffered() > 0 { // more than the response: whose would the next one be?
 		l.hangUp()
 	}
 	return len(*page), "", nil

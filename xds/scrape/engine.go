@@ -138,6 +138,9 @@ type reader interface {
 // update reads a page into the metrics. A metric that the page lacks, or whose number is not finite, keeps its value; at
 // least one of the three gauges must be there. On error the metrics are unchanged.
 func (l *loop) update(page []byte) error {
+	if l.models {
+		return l.updateModels(page)
+	}
 	if err := l.reader.Scan(page, l.values); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type loop struct {
 	head    []byte // the request up to the headers that may change
 	request []byte // reused
 	conn    *conn  // nil while there is none
+	models  bool   // the page is the list of models
 	log     *slog.Logger
 	slot    int64 // of the try that is due
 
@@ -38,10 +39,10 @@ type loop struct {
 func newLoop(s *Scraper, e *discovery.Endpoint) *loop {
 	o := &s.options
 	l := &loop{
-		scraper: s, address: e.Address.String(), log: o.Log.With("endpoint", e.ID()),
+		scraper: s, address: e.Address.String(), models: o.Models, log: o.Log.With("endpoint", e.ID()),
 		slot: s.clock.first(time.Now(), o.Jitter()), engine: engineOf(e, o.Engine),
 	}
-	if l.engine.name == engineTriton {
+	if l.engine.name == engineTriton && !l.models {
 		s.growing.Do(func() {
 			l.log.Warn("engine triton has no number of running requests: what counts instead only grows; rather use triton-tensorrt-llm")
 		})
@@ -49,8 +50,12 @@ func newLoop(s *Scraper, e *discovery.Endpoint) *loop {
 	l.reader = newReader(l.engine.wants)
 	l.values = make([]promtext.Value, len(l.engine.wants))
 	// identity: without the header a server may choose.
+	accept := "text/plain;version=0.0.4"
+	if o.Models { // seldom: no connection is kept
+		accept = "application/json\r\nConnection: close"
+	}
 	l.head = []byte("GET " + o.Path + " HTTP/1.1\r\nHost: " + l.address +
-		"\r\nUser-Agent: zerohop\r\nAccept: text/plain;version=0.0.4\r\nAccept-Encoding: identity\r\n")
+		"\r\nUser-Agent: zerohop\r\nAccept: " + accept + "\r\nAccept-Encoding: identity\r\n")
 	return l
 }
 
@@ -94,17 +99,28 @@ func (l *loop) backOff() time.Duration {
 	return wait
 }
 
+// words are the lines that are logged.
+type words struct{ again, fails string }
+
+func (l *loop) words() words {
+	if l.models {
+		return words{"endpoint tells its models again", "endpoint does not tell its models; the old ones stay"}
+	}
+	return words{"endpoint is scraped again", "endpoint cannot be scraped; its old metrics stay"}
+}
+
 // logChange logs a failure that differs from the one that was logged last, but an endpoint that comes and goes not each time.
 func (l *loop) logChange(now time.Time, failure Failure, err error) {
 	if failure == l.logged || !l.loggedAt.IsZero() && now.Sub(l.loggedAt) < logGap {
 		return
 	}
 	l.logged, l.loggedAt = failure, now
+	what := l.words()
 	if failure == "" {
-		l.log.Info("endpoint is scraped again", "failures", l.sample.Failures)
+		l.log.Info(what.again, "failures", l.sample.Failures)
 		return
 	}
-	l.log.Warn("endpoint cannot be scraped; its old metrics stay", "failure", string(failure), "error", err)
+	l.log.Warn(what.fails, "failure", string(failure), "error", err)
 }
 
 // scrape gets the page and updates the metrics. A kept connection that the server has closed meanwhile is no failure: the

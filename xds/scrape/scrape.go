@@ -1,4 +1,4 @@
-// Package scrape reads the metrics pages of model servers over and over. One goroutine per endpoint owns that endpoint's
+// Package scrape reads the metrics pages of model servers, or their lists of models, over and over. One goroutine per endpoint owns that endpoint's
 // connection and numbers, and shares nothing that another could hold; after each try it reports a copy. A failed try keeps
 // the old numbers, which age. The package knows what engines call their metrics and nothing of who uses the numbers.
 //
@@ -38,6 +38,10 @@ const (
 	DefaultPath    = "/metrics"
 	DefaultScheme  = "http"
 	DefaultEngine  = "vllm"
+	// With Options.Models. Models change when people change them.
+	DefaultModelsInterval = 10 * time.Second
+	DefaultModelsPath     = "/v1/models"
+	DefaultModelsPage     = 1 << 20
 )
 
 // Failure says why a try failed; empty if it did not. It is coarse on purpose, because a change of it is logged.
@@ -74,6 +78,7 @@ func (c *Counts) add(f Failure) { c[slices.Index(failures[:], f)]++ }
 // Sample is what is known of one endpoint after a try.
 type Sample struct {
 	Metrics
+	Models     *Models       // with Options.Models; nil if no try has succeeded. What it points to never changes.
 	At         time.Time     // when the newest successful try began; zero if there was none
 	Seq        uint32        // successful tries
 	Failure    Failure       // of the newest try
@@ -93,6 +98,8 @@ type Options struct {
 	MaxPage    int64         // the largest page that is read, in bytes
 	Path       string        // of the page, with a query if need be
 	Scheme     string        // "http" or "https"
+	// Models makes the page the list of served models (GET /v1/models), and Sample.Models what is reported of it.
+	Models bool
 	// Engine names the metrics of endpoints whose labels (LabelEngine) do not say better.
 	Engine          string
 	TLS             TLS            // of https
@@ -104,6 +111,12 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
+	if o.Models {
+		o.Interval = orDefault(o.Interval, DefaultModelsInterval)
+		o.MaxPage = orDefault(o.MaxPage, DefaultModelsPage)
+		o.Path = orDefault(o.Path, DefaultModelsPath)
+		o.MaxBackOff = orDefault(o.MaxBackOff, 3*o.Interval)
+	}
 	o.Interval = orDefault(o.Interval, DefaultInterval)
 	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
 	o.MaxBackOff = orDefault(o.MaxBackOff, DefaultMaxBackOff)
