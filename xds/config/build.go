@@ -2,9 +2,11 @@ package config
 
 import (
 	"strings"
+	"time"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -65,6 +67,7 @@ func (l *loader) config() *Config {
 		Discovery: l.discovery, lines: l.lines, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
 		Inactive: l.inactives(), raw: l.raw, firstProfile: l.firstProfile,
 	}
+	c.Models = l.models()
 	for i := range l.instances {
 		in := &l.instances[i]
 		as := listed{name: in.name, spec: in.spec, params: in.params}
@@ -85,6 +88,18 @@ func (l *loader) config() *Config {
 		}
 	}
 	return c
+}
+
+// models returns how the agent reads the served models. A plugin that says so has the last word.
+func (l *loader) models() Models {
+	m := Models{Wanted: l.wants.Models, Path: "/v1/models", Interval: l.zerohopPlan.ModelsInterval}
+	for i := range l.instances {
+		if in := &l.instances[i]; in.spec != nil && in.spec.Type == known.ModelsSource {
+			m.Wanted, m.Path = true, in.params.String("path", m.Path)
+			m.Interval = time.Duration(in.params.Float("interval", float64(m.Interval)))
+		}
+	}
+	return m
 }
 
 // accepted compiles the result and lets the plan's own rules judge it.

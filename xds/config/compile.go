@@ -42,6 +42,9 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 		Profiles:       c.Profiles,
 		ProfileHandler: c.Handler,
 		Inactive:       c.idle,
+		Objectives:     z.Objectives,
+		Explain:        plan.Explain{Networks: z.ExplainTo},
+		Log:            plan.Log{Chain: z.LogChain},
 		Agent: plan.Agent{
 			Cluster:       s.AgentCluster,
 			PollTimeoutMs: int(pollTimeout.Milliseconds()),

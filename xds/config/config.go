@@ -22,7 +22,8 @@ type Config struct {
 	Prefix   plan.Prefix
 	Wants    scorers.Wants // what the plugins read
 
-	Zerohop   Zerohop        // the second document
+	Zerohop   Zerohop // the second document
+	Models    Models
 	Discovery *FileDiscovery // plugin that dataLayer.discovery refers to; nil if none
 
 	Warnings []strictyaml.Problem // what was accepted but will surprise

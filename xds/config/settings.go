@@ -69,6 +69,11 @@ var settings = []setting{
 	{"scrape.tls.serverName", words(func(z *Zerohop) *string { return &z.Scrape.TLS.ServerName }, certified), "the endpoint's address"},
 	{"scrape.tls.insecureSkipVerify", truth(func(z *Zerohop) *bool { return &z.Scrape.TLS.InsecureSkipVerify }, false), "certificates are checked"},
 
+	{
+		"servedModels.interval", span(func(z *Zerohop) *time.Duration { return &z.ModelsInterval }, 100*time.Millisecond, day),
+		"asked only where a plugin reads the models",
+	},
+
 	{"discovery.file", words(func(z *Zerohop) *string { return &z.Discovery.File }, file), "none"},
 	{"discovery.watch", truth(func(z *Zerohop) *bool { return &z.Discovery.Watch }, false), "an edited file takes effect without a restart"},
 
@@ -84,6 +89,10 @@ var settings = []setting{
 		"agent.requestsPerSecond", rate(func(z *Zerohop) *float64 { return &z.Agent.RequestsPerSecond }, 0, maxRate),
 		"of one client address; an Envoy asks at every new snapshot",
 	},
+
+	{"objectives", objectives(), "every request has priority 0"},
+	{"explain.trustedNetworks", networks(func(z *Zerohop) *[]string { return &z.ExplainTo }), "nobody may have picks explained"},
+	{"accessLog.chain", truth(func(z *Zerohop) *bool { return &z.LogChain }, false), "a day can be replayed from the log"},
 
 	{"envoy.agentCluster", words(func(z *Zerohop) *string { return &z.Envoy.AgentCluster }, name), "the name in the rendered bootstrap"},
 }

@@ -20,6 +20,10 @@ type Zerohop struct {
 	Discovery       Discovery
 	Agent           Agent
 	Envoy           EnvoyNames
+	Objectives      []plan.Objective // priorities that requests name in a header
+	ExplainTo       []string         // CIDR prefixes of the clients that may have picks explained; nobody may if there are none
+	LogChain        bool             // whether the access log has a sample of the prompt's hashes
+	ModelsInterval  time.Duration    // between two reads of the models that an endpoint serves; see Config.Models
 }
 
 // Bounds cap the filter's state per worker.
@@ -97,6 +101,13 @@ type EnvoyNames struct {
 	AgentCluster string // cluster of the agent's HTTP listener
 }
 
+// Models says whether and how the agent asks endpoints for the models that they serve.
+type Models struct {
+	Wanted   bool // a plugin reads them, or a models-data-source is declared
+	Path     string
+	Interval time.Duration
+}
+
 // FileDiscovery is the plugin file-discovery that dataLayer.discovery refers to.
 type FileDiscovery struct {
 	Name  string // of the plugin
@@ -129,7 +140,9 @@ func DefaultZerohop() Zerohop {
 			XDSListen:      netip.MustParseAddrPort("127.0.0.1:18000"),
 			MaxConnections: 1024, RequestsPerSecond: 10000,
 		},
-		Envoy: EnvoyNames{AgentCluster: "zerohop_agent"},
+		Envoy:          EnvoyNames{AgentCluster: "zerohop_agent"},
+		LogChain:       true,
+		ModelsInterval: 10 * time.Second,
 	}
 }
 

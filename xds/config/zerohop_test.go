@@ -25,6 +25,10 @@ failureMode: FailOpen
 parity: epp
 bounds: {endpoints: 100, indexBlocks: 65536, sessions: 500}
 drainTimeout: 1m30s
+objectives: [{name: batch, priority: -1}, {name: "y", priority: 2}]
+explain: {trustedNetworks: [10.1.2.3/8, "::1"]}
+accessLog: {chain: false}
+servedModels: {interval: 1s}
 scrape:
   interval: 50ms
   timeout: 200ms
@@ -81,7 +85,9 @@ var wholeZerohop = Zerohop{
 		Disabled: true, Listen: netip.MustParseAddrPort("[::1]:1"), XDSListen: netip.MustParseAddrPort("0.0.0.0:2"),
 		TLS: ServerTLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, BearerTokenFile: "t", MaxConnections: 10, RequestsPerSecond: 0.5,
 	},
-	Envoy: EnvoyNames{AgentCluster: "outbound|18001||zerohop"},
+	Envoy:      EnvoyNames{AgentCluster: "outbound|18001||zerohop"},
+	Objectives: []plan.Objective{{Name: "batch", Priority: -1}, {Name: "y", Priority: 2}}, ExplainTo: []string{"10.0.0.0/8", "::1/128"},
+	ModelsInterval: time.Second,
 }
 
 var compareAddresses = cmpopts.EquateComparable(netip.AddrPort{})
@@ -142,11 +148,27 @@ func TestWholeDocumentSetsEverything(t *testing.T) {
 
 func TestLoadZerohopErrors(t *testing.T) {
 	tests := []struct{ name, doc, want string }{
+		{"networks and objectives", zheader + `explain: {trustedNetworks: [10.0.0.0/33, 5, "fe80::1%eth0", ""]}
+objectives: [{name: a, priority: 1.5}, {name: a}, null, {priority: 3000000000, x: 1}]
+servedModels: {interval: 1ms}
+`, `
+line 3: explain.trustedNetworks[0]: "10.0.0.0/33" is not a network; write for example 10.0.0.0/8
+line 3: explain.trustedNetworks[1]: must be a string, not the number 5; put it in quotes
+line 3: explain.trustedNetworks[2]: "fe80::1%eth0" is not a network; write for example 10.0.0.0/8
+line 3: explain.trustedNetworks[3]: is missing
+line 4: objectives[0].priority: 1.5 is not a whole number
+line 4: objectives[1].name: "a" is the name of objectives[0] too; give it another
+line 4: objectives[1].priority: is missing; write a whole number, below 0 for requests that may be refused
+line 4: objectives[2]: is empty
+line 4: objectives[3].x: unknown field "x"; known here: name, priority
+line 4: objectives[3].name: is missing
+line 4: objectives[3].priority: 3e+09 is outside -2147483648 to 2147483647
+line 5: servedModels.interval: 1ms is outside 100ms to 24h0m0s`},
 		{"unknown fields", zheader + "destinatonMode: list\nscrape:\n  intervall: 1s\n  tls: {ca: x}\nfoo: 1\n", `
 line 3: destinatonMode: unknown field "destinatonMode"; did you mean "destinationMode"?
 line 5: scrape.intervall: unknown field "intervall"; did you mean "interval"?
 line 6: scrape.tls.ca: unknown field "ca"; known here: caFile, certFile, keyFile, serverName, insecureSkipVerify
-line 7: foo: unknown field "foo"; known here: apiVersion, kind, destinationMode, failureMode, parity, bounds, drainTimeout, scrape, discovery, agent, envoy`},
+line 7: foo: unknown field "foo"; known here: apiVersion, kind, destinationMode, failureMode, parity, bounds, drainTimeout, scrape, servedModels, discovery, agent, objectives, explain, accessLog, envoy`},
 		{"words", zheader + "destinationMode: headers\nfailureMode: failOpen\nparity: yes\nscrape: {scheme: ftp, engine: vlm}\n", `
 line 3: destinationMode: "headers" is not known; did you mean "header"?
 line 4: failureMode: "failOpen" is not known; did you mean "FailOpen"?
@@ -402,18 +424,41 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []FileName{
-		{23, "discovery.file", "endpoints.yaml", true},
-		{17, "scrape.bearerTokenFile", "/run/token", false},
-		{18, "scrape.tls.caFile", "ca.pem", false},
-		{18, "scrape.tls.certFile", "cert.pem", false},
-		{18, "scrape.tls.keyFile", "key.pem", false},
-		{32, "agent.tls.certFile", "c", false},
-		{32, "agent.tls.keyFile", "k", false},
-		{32, "agent.tls.clientCAFile", "ca", false},
-		{33, "agent.bearerTokenFile", "t", false},
-		{40, "dataLayer.discovery", "eps", true},
+		{27, "discovery.file", "endpoints.yaml", true},
+		{21, "scrape.bearerTokenFile", "/run/token", false},
+		{22, "scrape.tls.caFile", "ca.pem", false},
+		{22, "scrape.tls.certFile", "cert.pem", false},
+		{22, "scrape.tls.keyFile", "key.pem", false},
+		{36, "agent.tls.certFile", "c", false},
+		{36, "agent.tls.keyFile", "k", false},
+		{36, "agent.tls.clientCAFile", "ca", false},
+		{37, "agent.bearerTokenFile", "t", false},
+		{44, "dataLayer.discovery", "eps", true},
 	}
 	if d := cmp.Diff(want, c.Files()); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestModels(t *testing.T) {
+	tests := []struct {
+		name, doc string
+		want      Models
+	}{
+		{"nobody asks", zheader, Models{false, "/v1/models", 10 * time.Second}},
+		{"setting", zheader + "servedModels: {interval: 1s}", Models{false, "/v1/models", time.Second}},
+		{"declared", header + "plugins: [{type: models-data-source}]", Models{true, "/v1/models", 10 * time.Second}},
+		{"parameters", header + "plugins: [{type: models-data-source, parameters: {path: /models, interval: 2s}}]", Models{true, "/models", 2 * time.Second}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Load([]byte(tt.doc), testTypes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Models != tt.want || len(c.Inactive) != 0 {
+				t.Errorf("%+v, inactive %v", c.Models, c.Inactive)
+			}
+		})
 	}
 }

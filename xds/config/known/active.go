@@ -48,6 +48,14 @@ func agentTypes() []Type {
 			"defaultEngine":  instead + "scrape.engine",
 			"engineConfigs":  "the metrics of the built-in engines are read",
 		}},
+		{Spec: spec(ModelsSource, 0, tls("http", "/v1/models")...), Role: Source, Idle: map[string]string{
+			"scheme":             instead + "scrape.scheme",
+			"insecureSkipVerify": instead + "scrape.tls.insecureSkipVerify",
+			"caCertPath":         instead + "scrape.tls.caFile",
+			"clientCertPath":     instead + "scrape.tls.certFile",
+			"clientKeyPath":      instead + "scrape.tls.keyFile",
+		}},
+		{Spec: loose(spec(ModelsReader, 0)), Role: Extractor},
 		{Spec: loose(spec("endpoint-notification-source", 0)), Role: Source},
 		{Spec: spec(FileDiscovery, 0, required(text("path", "", "the endpoint file")), flag("watchFile", false, "whether the file is read again when it changes")), Role: Discovery},
 	}
