@@ -1,8 +1,13 @@
 package registry
 
-import "github.com/zerohop/zerohop/scorers"
+import (
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/nohitlruscorer"
+)
 
 // stateful returns the types with state of their own.
 func stateful() []scorers.Spec {
-	return []scorers.Spec{}
+	return []scorers.Spec{
+		nohitlruscorer.Spec,
+	}
 }
