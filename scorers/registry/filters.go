@@ -10,9 +10,12 @@ import (
 	"github.com/zerohop/zerohop/scorers/encodefilter"
 	"github.com/zerohop/zerohop/scorers/endpointattributefilter"
 	"github.com/zerohop/zerohop/scorers/headerbasedtestingfilter"
+	"github.com/zerohop/zerohop/scorers/headerprofilehandler"
 	"github.com/zerohop/zerohop/scorers/labelselectorfilter"
+	"github.com/zerohop/zerohop/scorers/latencysloadmitter"
 	"github.com/zerohop/zerohop/scorers/prefillfilter"
 	"github.com/zerohop/zerohop/scorers/prefixcacheaffinityfilter"
+	"github.com/zerohop/zerohop/scorers/probabilisticadmitter"
 	"github.com/zerohop/zerohop/scorers/randompicker"
 	"github.com/zerohop/zerohop/scorers/servedmodelfilter"
 	"github.com/zerohop/zerohop/scorers/sessionidproducer"
@@ -35,9 +38,12 @@ func filters() []scorers.Spec {
 		encodefilter.Spec,
 		endpointattributefilter.Spec,
 		headerbasedtestingfilter.Spec,
+		headerprofilehandler.Spec,
 		labelselectorfilter.Spec,
+		latencysloadmitter.Spec,
 		prefillfilter.Spec,
 		prefixcacheaffinityfilter.Spec,
+		probabilisticadmitter.Spec,
 		randompicker.Spec,
 		servedmodelfilter.Spec,
 		sessionidproducer.Spec,
