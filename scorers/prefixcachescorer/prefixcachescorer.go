@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // Type is the plugin type.
@@ -14,6 +15,7 @@ const Type = "prefix-cache-scorer"
 const (
 	paramWeight = "matchLengthWeight"
 	paramScale  = "matchLengthScaleTokens"
+	paramMatch  = "prefixMatchInfoProducerName"
 
 	defaultScale = 8192
 )
@@ -25,7 +27,9 @@ var Spec = scorers.Spec{
 	Params: []scorers.Param{
 		{Name: paramWeight, Default: 0.0, Min: 0, Max: 1, Doc: "share of the match length in the score; the rest is the match ratio"},
 		{Name: paramScale, Default: float64(defaultScale), Doc: "tokens at which the match length counts in full; above 0 if the weight is"},
+		{Name: paramMatch, Kind: plan.String, Ref: "approx-prefix-cache-producer", Doc: "name of the producer of prefix matches"},
 	},
+	Consumes: []scorers.Need{{Key: scorers.DataPrefixMatch, Param: paramMatch}},
 	New: newScorer,
 }
 

@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 	const header = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n"
 	good := write(t, "good.yaml", header)
 	warns := write(t, "warns.yaml", header+"plugins: [{type: queue-scorer, parameters: {x: 3}}]")
-	bad := write(t, "bad.yaml", header+"foo: 1\nplugins: [{type: lora-affinity-scorer}]")
+	bad := write(t, "bad.yaml", header+"foo: 1\nplugins: [{type: my-own-plugin}]")
 	noEndpoints := write(t, "none.yaml", "endpoints: []")
 	var many strings.Builder
 	for i := range config.MaxEndpoints + 1 {
@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 			2, "",
 			"zerohop: " + bad + `:
   line 3: foo: unknown field "foo"; known here: apiVersion, kind, featureGates, plugins, schedulingProfiles, dataLayer, flowControl, requestHandler, saturationDetector, parser
-  line 4: plugins[0].type: plugin type "lora-affinity-scorer" is not registered; this version has `,
+  line 4: plugins[0].type: plugin type "my-own-plugin" is not registered; this version has `,
 		},
 		{
 			"all problems of both files, second",
