@@ -28,7 +28,9 @@ func TestAsk(t *testing.T) {
 		{"no producer", plan.Params{text("attribute", "x.ai/load"), text("producer", "")}, "/x.ai/load", ""},
 		{"slash with producer", plan.Params{text("attribute", "a/b"), text("producer", "mine")}, "mine/a/b", ""},
 		{
-			"slash alone", plan.Params{text("attribute", "a/b/mine")}, "",
+			"slash alone",
+			plan.Params{text("attribute", "a/b/mine")},
+			"",
 			`attribute: "a/b/mine" has a slash and there is no producer; write attribute: "a/b" and producer: "mine", or`,
 		},
 		{"empty", plan.Params{text("attribute", "")}, "", "attribute: is empty; write the name of an attribute"},

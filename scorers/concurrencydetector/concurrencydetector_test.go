@@ -13,7 +13,9 @@ import (
 
 func params(mode string, requests, tokens, headroom float64) plan.Params {
 	return plan.Params{
-		{Name: paramMode, Kind: plan.String, Str: mode}, {Name: paramRequests, Num: requests}, {Name: paramTokens, Num: tokens},
+		{Name: paramMode, Kind: plan.String, Str: mode},
+		{Name: paramRequests, Num: requests},
+		{Name: paramTokens, Num: tokens},
 		{Name: paramHeadroom, Num: headroom},
 	}
 }

@@ -10,7 +10,10 @@ import (
 
 func TestFilter(t *testing.T) {
 	eps := []plugintest.EP{
-		{Address: "10.0.0.1:8000"}, {Address: "10.0.0.2:8000"}, {Address: "10.0.0.2:8001"}, {Address: "[fd00::1]:8000"},
+		{Address: "10.0.0.1:8000"},
+		{Address: "10.0.0.2:8000"},
+		{Address: "10.0.0.2:8001"},
+		{Address: "[fd00::1]:8000"},
 		{Address: "10.0.0.4:8000"},
 	}
 	tests := []struct {

@@ -53,7 +53,7 @@ func isDomain(s string) bool {
 			return false
 		}
 		for i := range len(part) {
-			if c := part[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-') {
+			if c := part[i]; c != '-' && (!isAlnum(c) || 'A' <= c && c <= 'Z') {
 				return false
 			}
 		}

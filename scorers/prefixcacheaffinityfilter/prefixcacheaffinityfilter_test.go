@@ -58,7 +58,9 @@ func TestFilter(t *testing.T) {
 		{"F13 below", plan.Params{num(paramThreshold, -3)}, 20, holding(20, 0, 0), []int{0, 1, 2}},
 		{"F14", nil, 20, holding(15, 1, 0), []int{0, 1, 2}},
 		{
-			"F15", plan.Params{predictor, num(paramPenalty, 5000)}, 20, predicted(holding(18, 17, 2), 100, 120, 50),
+			"F15",
+			plan.Params{predictor, num(paramPenalty, 5000)},
+			20, predicted(holding(18, 17, 2), 100, 120, 50),
 			[]int{0, 1},
 		},
 		{"F16", plan.Params{predictor, num(paramPenalty, 100)}, 20, predicted(holding(18, 2), 500, 50), []int{0, 1}},

@@ -38,12 +38,21 @@ func TestKeys(t *testing.T) {
 	}{
 		{"no extractor", "", "", nil, defaults},
 		{"defaults", Type, "", nil, defaults},
-		{"own labels", Type, "", plan.Params{text("hostname", "node"), text("zone", "")},
-			scorers.TopologyKeys{Host: "node", Rack: defaults.Rack, Zone: defaults.Zone, Region: defaults.Region}},
-		{"other name, found by type", "topo", "", plan.Params{text("rack", "shelf")},
-			scorers.TopologyKeys{Host: defaults.Host, Rack: "shelf", Zone: defaults.Zone, Region: defaults.Region}},
-		{"other name, found by name", "topo", "topo", plan.Params{text("rack", "shelf")},
-			scorers.TopologyKeys{Host: defaults.Host, Rack: "shelf", Zone: defaults.Zone, Region: defaults.Region}},
+		{
+			"own labels", Type, "",
+			plan.Params{text("hostname", "node"), text("zone", "")},
+			scorers.TopologyKeys{Host: "node", Rack: defaults.Rack, Zone: defaults.Zone, Region: defaults.Region},
+		},
+		{
+			"other name, found by type", "topo", "",
+			plan.Params{text("rack", "shelf")},
+			scorers.TopologyKeys{Host: defaults.Host, Rack: "shelf", Zone: defaults.Zone, Region: defaults.Region},
+		},
+		{
+			"other name, found by name", "topo", "topo",
+			plan.Params{text("rack", "shelf")},
+			scorers.TopologyKeys{Host: defaults.Host, Rack: "shelf", Zone: defaults.Zone, Region: defaults.Region},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
