@@ -42,7 +42,8 @@ func TestHeadroom(t *testing.T) {
 		{"S40", nil, []plugintest.EP{predicted(10, 2), predicted(-5, 10), predicted(30, 2)}, []float64{1, 0, .01}},
 		{"S41", nil, []plugintest.EP{idling(-10, -2), predicted(-5, 10)}, []float64{.51, 0}},
 		{
-			"S42", nil, []plugintest.EP{predicted(-10, -2), predicted(-5, 10), predicted(5, -1), predicted(5, -3)},
+			"S42", nil,
+			[]plugintest.EP{predicted(-10, -2), predicted(-5, 10), predicted(5, -1), predicted(5, -3)},
 			[]float64{0, 0, 1, .01},
 		},
 		{"S43", nil, []plugintest.EP{predicted(10, 2), {}}, []float64{.01, 1}},

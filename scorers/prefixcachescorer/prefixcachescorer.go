@@ -30,7 +30,7 @@ var Spec = scorers.Spec{
 		{Name: paramMatch, Kind: plan.String, Ref: "approx-prefix-cache-producer", Doc: "name of the producer of prefix matches"},
 	},
 	Consumes: []scorers.Need{{Key: scorers.DataPrefixMatch, Param: paramMatch}},
-	New: newScorer,
+	New:      newScorer,
 }
 
 type scorer struct {

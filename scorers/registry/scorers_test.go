@@ -151,7 +151,8 @@ func TestScoresWithFewEndpoints(t *testing.T) {
 
 func TestScoringDoesNotAllocate(t *testing.T) {
 	eps := []plugintest.EP{
-		{Waiting: 1, Labels: map[string]string{"slice": "a"}}, {AgeMs: 1e6, Active: []string{"m"}},
+		{Waiting: 1, Labels: map[string]string{"slice": "a"}},
+		{AgeMs: 1e6, Active: []string{"m"}},
 		{Attrs: map[string]float64{"core-metrics-extractor/depth": 3}, Pred: &plugintest.Pred{TTFTHeadroom: 1}},
 	}
 	each(t, func(t *testing.T, bed func([]plugintest.EP, plugintest.Req) *plugintest.Bed) {

@@ -22,14 +22,18 @@ func TestScore(t *testing.T) {
 		{"single", false, []plugintest.EP{{Running: 9}}, []float64{1}, 0},
 		{"none", false, nil, []float64{}, 0},
 		{
-			"stale is an average one", false, []plugintest.EP{{Running: 3}, {Running: 100, AgeMs: 5000}, {Running: 7}},
-			[]float64{1, .5, 0}, 1,
+			"stale is an average one", false,
+			[]plugintest.EP{{Running: 3}, {Running: 100, AgeMs: 5000}, {Running: 7}},
+			[]float64{1, .5, 0},
+			1,
 		},
 		{"never scraped", false, []plugintest.EP{{Unscraped: true}, {Running: 2}, {Running: 4}}, []float64{.5, 1, 0}, 1},
 		{"nothing known", false, []plugintest.EP{{Unscraped: true}, {Running: 4, AgeMs: 5000}}, []float64{1, 1}, 2},
 		{
-			"parity: the last number counts", true, []plugintest.EP{{Running: 3}, {Running: 11, AgeMs: 5000}, {Running: 7}},
-			[]float64{1, 0, .5}, 0,
+			"parity: the last number counts", true,
+			[]plugintest.EP{{Running: 3}, {Running: 11, AgeMs: 5000}, {Running: 7}},
+			[]float64{1, 0, .5},
+			0,
 		},
 		{"parity: 0 before the first scrape", true, []plugintest.EP{{Unscraped: true}, {Running: 4}}, []float64{1, 0}, 0},
 	}

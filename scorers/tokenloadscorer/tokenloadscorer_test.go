@@ -23,16 +23,22 @@ func TestScore(t *testing.T) {
 	}{
 		{"S13", threshold(1000), []plugintest.EP{{}, {Tokens: 500}, {Tokens: 1000}}, plugintest.Req{}, []float64{1, .5, 0}},
 		{
-			"S14", threshold(1000), []plugintest.EP{{}, {Tokens: 250}, {Tokens: 750}}, plugintest.Req{Tokens: 250},
+			"S14", threshold(1000),
+			[]plugintest.EP{{}, {Tokens: 250}, {Tokens: 750}},
+			plugintest.Req{Tokens: 250},
 			[]float64{.75, .5, 0},
 		},
 		{
-			"what is held costs nothing", threshold(1000), []plugintest.EP{{Match: 4}, {Match: 2}, {}},
-			plugintest.Req{Tokens: 300, Blocks: 4}, []float64{.956, .828, .7},
+			"what is held costs nothing", threshold(1000),
+			[]plugintest.EP{{Match: 4}, {Match: 2}, {}},
+			plugintest.Req{Tokens: 300, Blocks: 4},
+			[]float64{.956, .828, .7},
 		},
 		{
-			"universal blocks are held by who holds others", threshold(1000), []plugintest.EP{{Match: 2}, {}},
-			plugintest.Req{Tokens: 256, Blocks: 2, Universal: 2}, []float64{1, .744},
+			"universal blocks are held by who holds others", threshold(1000),
+			[]plugintest.EP{{Match: 2}, {}},
+			plugintest.Req{Tokens: 256, Blocks: 2, Universal: 2},
+			[]float64{1, .744},
 		},
 		{"default", nil, []plugintest.EP{{Tokens: 1 << 20}, {Tokens: 1 << 40}}, plugintest.Req{}, []float64{.75, 0}},
 		{"threshold 0 is the default", threshold(0), []plugintest.EP{{Tokens: 1 << 21}}, plugintest.Req{}, []float64{.5}},
