@@ -45,7 +45,11 @@ type scorer struct {
 func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	waiting, fresh := c.Endpoints.Waiting, c.Endpoints.Fresh
 	for i, slot := range cand {
-		out[i] = most * (1 - min(max(waiting[slot], 0), s.threshold)/s.threshold)
+		w := waiting[slot]
+		if w > s.threshold {
+			w = s.threshold
+		}
+		out[i] = most * (1 - w/s.threshold)
 		if !fresh[slot] && !s.parity {
 			c.Neutral++
 		}

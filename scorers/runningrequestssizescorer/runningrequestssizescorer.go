@@ -2,7 +2,11 @@
 // higher, relative to the other candidates.
 package runningrequestssizescorer
 
-import "github.com/zerohop/zerohop/scorers"
+import (
+	"math"
+
+	"github.com/zerohop/zerohop/scorers"
+)
 
 // Type is the plugin type.
 const Type = "running-requests-size-scorer"
@@ -22,18 +26,23 @@ type scorer struct {
 // Score implements scorers.Scorer.
 func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	running, fresh := c.Endpoints.Running, c.Endpoints.Fresh
-	lo, hi, sum, n := 0.0, 0.0, 0.0, 0
+	lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
 	for _, slot := range cand {
 		if !fresh[slot] && !s.parity {
 			continue
 		}
 		r := running[slot]
-		if n == 0 {
-			lo, hi = r, r
+		if r < lo { // cheaper than min and max, which look for NaN
+			lo = r
 		}
-		lo, hi = min(lo, r), max(hi, r)
+		if r > hi {
+			hi = r
+		}
 		sum += r
 		n++
+	}
+	if n == 0 {
+		lo, hi = 0, 0
 	}
 	// What runs is counted in whole requests, so that 1 stands for no spread at all.
 	spread := max(hi-lo, 1)

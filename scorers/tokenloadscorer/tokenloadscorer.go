@@ -45,6 +45,9 @@ func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	tokens := c.Endpoints.InFlightTokens
 	for i, slot := range cand {
 		load := float64(max(tokens[slot]+c.Uncached(slot), 0))
-		out[i] = 1 - min(load, s.threshold)/s.threshold
+		if load > s.threshold {
+			load = s.threshold
+		}
+		out[i] = 1 - load/s.threshold
 	}
 }
