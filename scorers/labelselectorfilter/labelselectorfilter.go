@@ -53,43 +53,63 @@ type requirement struct {
 }
 
 func newFilter(u *scorers.Setup) (any, error) {
-	var all []requirement
-	var problems []error
-	add := func(path, key, op string, values []string, at func(i int) string) {
-		if what := checkKey(key); what != "" {
-			problems = append(problems, errors.New(path+": "+what))
-		}
-		for i, v := range values {
-			if what := checkValue(v); what != "" {
-				problems = append(problems, errors.New(at(i)+": "+what))
-			}
-		}
-		all = append(all, requirement{u.Label(key), op, values})
-	}
+	r := reader{u: u}
 	for i := range u.Params.Len(paramLabels) {
 		at := plan.Element(paramLabels, i)
-		key := u.Params.String(at+".key", "")
-		add(paramLabels, key, opIn, []string{u.Params.String(at+".value", "")}, func(int) string { return paramLabels + "." + key })
+		key := r.text(at + ".key")
+		r.key(paramLabels, key)
+		r.value(paramLabels+"."+key, r.text(at+".value"))
+		r.all = append(r.all, requirement{u.Label(key), opIn, []string{r.text(at + ".value")}})
 	}
 	for i := range u.Params.Len(paramExpressions) {
-		at := plan.Element(paramExpressions, i)
-		op, list := u.Params.String(at+".operator", ""), at+".values"
-		values := make([]string, u.Params.Len(list))
-		for k := range values {
-			values[k] = u.Params.String(plan.Element(list, k), "")
-		}
-		switch takes := op == opIn || op == opNotIn; {
-		case takes && len(values) == 0:
-			problems = append(problems, errors.New(list+": is empty; "+op+" needs at least one value"))
-		case !takes && len(values) > 0:
-			problems = append(problems, errors.New(list+": "+op+" takes no values; remove them"))
-		}
-		add(at+".key", u.Params.String(at+".key", ""), op, values, func(k int) string { return plan.Element(list, k) })
+		r.expression(plan.Element(paramExpressions, i))
 	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
+	all := r.all
+	return labelmatch.New(func(f *scorers.Facts) bool { return matches(all, f) }), errors.Join(r.problems...)
+}
+
+// reader collects the requirements of a selector, and what is wrong with it.
+type reader struct {
+	u        *scorers.Setup
+	all      []requirement
+	problems []error
+}
+
+func (r *reader) problem(path, what string) {
+	r.problems = append(r.problems, errors.New(path+": "+what))
+}
+
+func (r *reader) text(name string) string { return r.u.Params.String(name, "") }
+
+func (r *reader) key(path, key string) {
+	if what := checkKey(key); what != "" {
+		r.problem(path, what)
 	}
-	return labelmatch.New(func(f *scorers.Facts) bool { return matches(all, f) }), nil
+}
+
+func (r *reader) value(path, value string) {
+	if what := checkValue(value); what != "" {
+		r.problem(path, what)
+	}
+}
+
+// expression reads the element of matchExpressions called at.
+func (r *reader) expression(at string) {
+	key, op, list := r.text(at+".key"), r.text(at+".operator"), at+".values"
+	r.key(at+".key", key)
+	values := make([]string, r.u.Params.Len(list))
+	for i := range values {
+		name := plan.Element(list, i)
+		values[i] = r.text(name)
+		r.value(name, values[i])
+	}
+	switch takes := op == opIn || op == opNotIn; {
+	case takes && len(values) == 0:
+		r.problem(list, "is empty; "+op+" needs at least one value")
+	case !takes && len(values) > 0:
+		r.problem(list, op+" takes no values; remove them")
+	}
+	r.all = append(r.all, requirement{r.u.Label(key), op, values})
 }
 
 // matches reports whether the labels meet every requirement. What is not known yet is met.
@@ -100,18 +120,11 @@ func matches(all []requirement, f *scorers.Facts) bool {
 		if presence == scorers.Unknown {
 			continue
 		}
-		ok, there := false, presence == scorers.Present
-		switch r.op {
-		case opIn:
-			ok = there && labelmatch.In(value, r.values)
-		case opNotIn:
-			ok = !there || !labelmatch.In(value, r.values)
-		case opExists:
-			ok = there
-		case opDoesNotExist:
-			ok = !there
+		holds := presence == scorers.Present
+		if r.op == opIn || r.op == opNotIn {
+			holds = holds && labelmatch.In(value, r.values)
 		}
-		if !ok {
+		if negated := r.op == opNotIn || r.op == opDoesNotExist; holds == negated {
 			return false
 		}
 	}
