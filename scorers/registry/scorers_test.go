@@ -165,3 +165,31 @@ func TestScoringDoesNotAllocate(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkScore scores 1000 endpoints.
+func BenchmarkScore(b *testing.B) {
+	eps := make([]plugintest.EP, 1000)
+	for i := range eps {
+		eps[i] = plugintest.EP{
+			Waiting: float64(i % 7), Running: float64(i % 11), KV: float64(i%10) / 10, InFlight: int32(i % 5), Tokens: int64(i),
+			Match: int32(i % 20), Active: []string{"a", "b"}, MaxLoRA: 4, Labels: map[string]string{"slice": "a"},
+			Attrs: map[string]float64{"core-metrics-extractor/depth": float64(i)},
+		}
+	}
+	req := plugintest.Req{Tokens: 2000, Blocks: 20, Model: "m", Headers: map[string]string{"x-slice": "a"}, Peer: "ns/ep-0"}
+	for _, spec := range slices.Concat(base(), ratings()) {
+		if spec.Kinds&scorers.KindScorer == 0 {
+			continue
+		}
+		bed, err := plugintest.New(&spec, samples[spec.Type], eps, req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, cand, out := bed.Plugin.(scorers.Scorer), bed.Candidates(), make([]float64, len(eps))
+		b.Run(spec.Type, func(b *testing.B) {
+			for b.Loop() {
+				s.Score(&bed.Cycle, cand, out)
+			}
+		})
+	}
+}
