@@ -95,7 +95,7 @@ func (l *loader) defaultDocument() (strictyaml.Node, error) {
 
 // picker reads an EndpointPickerConfig.
 func (l *loader) picker(root strictyaml.Node) {
-	document(root)
+	document.check(root)
 	l.plugins(root.Field("plugins").List())
 	l.sections(root)
 	l.profiles(root.Field("schedulingProfiles"))

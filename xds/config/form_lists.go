@@ -39,6 +39,7 @@ func networks(at func(*Zerohop) *[]string) form {
 			}
 			return "[" + strings.Join(parts, ", ") + "]"
 		},
+		schema: schema{"type": "array", "items": schema{"type": "string"}},
 	}
 }
 
@@ -50,7 +51,9 @@ func objectives() form {
 			parts[i] = "{name: " + scalar(o.Name) + ", priority: " + strconv.Itoa(o.Priority) + "}"
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	}}
+	}, schema: schema{"type": "array", "items": objectSchema(schema{
+		"name": schema{"type": "string"}, "priority": schema{"type": "integer", "minimum": math.MinInt32, "maximum": math.MaxInt32},
+	}, "name", "priority")}}
 }
 
 func readObjectives(n strictyaml.Node, z *Zerohop) {

@@ -12,8 +12,9 @@ import (
 
 // form says how a setting is read from YAML and written to it.
 type form struct {
-	read func(n strictyaml.Node, z *Zerohop)
-	show func(z *Zerohop) string
+	read   func(n strictyaml.Node, z *Zerohop)
+	show   func(z *Zerohop) string
+	schema schema
 }
 
 // choice is one word of a few.
@@ -24,7 +25,8 @@ func choice(at func(*Zerohop) *string, words ...string) form {
 				*at(z) = s
 			}
 		},
-		show: func(z *Zerohop) string { return scalar(*at(z)) },
+		show:   func(z *Zerohop) string { return scalar(*at(z)) },
+		schema: schema{"type": "string", "enum": words},
 	}
 }
 
@@ -39,15 +41,17 @@ func words(at func(*Zerohop) *string, fits func(string) string) form {
 			}
 			*at(z) = s
 		},
-		show: func(z *Zerohop) string { return scalar(*at(z)) },
+		show:   func(z *Zerohop) string { return scalar(*at(z)) },
+		schema: schema{"type": "string"},
 	}
 }
 
-// span is a duration within bounds.
-func span(at func(*Zerohop) *time.Duration, least, most time.Duration) form {
+// timeSpan is a duration within bounds.
+func timeSpan(at func(*Zerohop) *time.Duration, least, most time.Duration) form {
 	return form{
-		read: func(n strictyaml.Node, z *Zerohop) { readSpan(n, at(z), least, most) },
-		show: func(z *Zerohop) string { return at(z).String() },
+		read:   func(n strictyaml.Node, z *Zerohop) { readSpan(n, at(z), least, most) },
+		show:   func(z *Zerohop) string { return at(z).String() },
+		schema: schema{"type": "string", "pattern": durationPattern},
 	}
 }
 
@@ -78,8 +82,9 @@ type integer interface{ int | int64 }
 // whole is a whole number within bounds.
 func whole[T integer](at func(*Zerohop) *T, least, most T) form {
 	return form{
-		read: func(n strictyaml.Node, z *Zerohop) { readWhole(n, at(z), least, most) },
-		show: func(z *Zerohop) string { return strconv.FormatInt(int64(*at(z)), 10) },
+		read:   func(n strictyaml.Node, z *Zerohop) { readWhole(n, at(z), least, most) },
+		show:   func(z *Zerohop) string { return strconv.FormatInt(int64(*at(z)), 10) },
+		schema: schema{"type": "integer", "minimum": least, "maximum": most},
 	}
 }
 
@@ -110,7 +115,8 @@ func rate(at func(*Zerohop) *float64, least, most float64) form {
 				*at(z) = f
 			}
 		},
-		show: func(z *Zerohop) string { return strconv.FormatFloat(*at(z), 'f', -1, 64) },
+		show:   func(z *Zerohop) string { return strconv.FormatFloat(*at(z), 'f', -1, 64) },
+		schema: schema{"type": "number", "minimum": least, "maximum": most},
 	}
 }
 
@@ -122,7 +128,8 @@ func truth(at func(*Zerohop) *bool, inverted bool) form {
 				*at(z) = v != inverted
 			}
 		},
-		show: func(z *Zerohop) string { return strconv.FormatBool(*at(z) != inverted) },
+		show:   func(z *Zerohop) string { return strconv.FormatBool(*at(z) != inverted) },
+		schema: schema{"type": "boolean"},
 	}
 }
 
@@ -144,7 +151,8 @@ func listener(at func(*Zerohop) *netip.AddrPort) form {
 				*at(z) = a
 			}
 		},
-		show: func(z *Zerohop) string { return scalar(at(z).String()) },
+		show:   func(z *Zerohop) string { return scalar(at(z).String()) },
+		schema: schema{"type": "string"},
 	}
 }
 

@@ -36,6 +36,17 @@ func special(typ, name string) bool {
 	return typ == scorerType && name == paramProducer || typ == producerType && name == paramBlockSize
 }
 
+// specialParams returns the parameters of a type that are read here, for the JSON Schema.
+func specialParams(typ string) []scorers.Param {
+	switch typ {
+	case scorerType:
+		return []scorers.Param{{Name: paramProducer, Kind: plan.String, Doc: "name of the producer of prefix matches"}}
+	case producerType:
+		return []scorers.Param{{Name: paramBlockSize, Deprecated: "write blockSizeTokens", Doc: "older form of blockSizeTokens"}}
+	}
+	return nil
+}
+
 // producerRef notes a reference to the producer of the prefix index, to be checked when all plugins are read.
 func (l *loader) producerRef(n strictyaml.Node, spec *scorers.Spec) {
 	if spec.Type == scorerType && n.Field(paramProducer).Exists() {

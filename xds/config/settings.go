@@ -44,18 +44,18 @@ var settings = []setting{
 		"192 MiB a worker at most, with 1024 endpoints",
 	},
 	{"bounds.sessions", whole(func(z *Zerohop) *int { return &z.Bounds.Sessions }, 1, maxSessions), "1.5 MiB a worker for each plugin that binds sessions"},
-	{"drainTimeout", span(func(z *Zerohop) *time.Duration { return &z.DrainTimeout }, 0, day), "the EPP's drain timeout"},
+	{"drainTimeout", timeSpan(func(z *Zerohop) *time.Duration { return &z.DrainTimeout }, 0, day), "the EPP's drain timeout"},
 
 	{
-		"scrape.interval", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Interval }, minInterval, time.Hour),
+		"scrape.interval", timeSpan(func(z *Zerohop) *time.Duration { return &z.Scrape.Interval }, minInterval, time.Hour),
 		"a vLLM page costs its server 7 to 8 ms, thus 3 % of a core",
 	},
 	{
-		"scrape.timeout", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Timeout }, time.Millisecond, time.Minute),
+		"scrape.timeout", timeSpan(func(z *Zerohop) *time.Duration { return &z.Scrape.Timeout }, time.Millisecond, time.Minute),
 		"four intervals; a slower endpoint delays no other",
 	},
 	{
-		"scrape.staleness", span(func(z *Zerohop) *time.Duration { return &z.Scrape.Staleness }, minInterval, day),
+		"scrape.staleness", timeSpan(func(z *Zerohop) *time.Duration { return &z.Scrape.Staleness }, minInterval, day),
 		"the EPP's default; three intervals if that is longer",
 	},
 	{"scrape.maxPageBytes", whole(func(z *Zerohop) *int64 { return &z.Scrape.MaxPageBytes }, minPage, maxPage), "80 times a page of vLLM"},
@@ -70,7 +70,7 @@ var settings = []setting{
 	{"scrape.tls.insecureSkipVerify", truth(func(z *Zerohop) *bool { return &z.Scrape.TLS.InsecureSkipVerify }, false), "certificates are checked"},
 
 	{
-		"servedModels.interval", span(func(z *Zerohop) *time.Duration { return &z.ModelsInterval }, 100*time.Millisecond, day),
+		"servedModels.interval", timeSpan(func(z *Zerohop) *time.Duration { return &z.ModelsInterval }, 100*time.Millisecond, day),
 		"asked only where a plugin reads the models",
 	},
 
