@@ -109,20 +109,33 @@ func assemble(o Options) (*parts, error) {
 	}
 	a.control = controlplane.New(controlplane.Options{Listener: listener, Server: server, Log: o.Log})
 	a.health = &health{store: a.store, reports: a.reports, set: a.control.SetEndpoints, changed: make(chan struct{}, 1)}
-	newScraper := func(s config.Scrape) (scraper, error) {
-		so := scrapeOptions(s)
+	scraperOf := func(so scrape.Options) (scraper, error) {
 		so.Log, so.DialContext = o.Log, o.DialContext
-		so.Jitter = func() float64 { return o.Jitter() * spread(a.fleet.count.Load(), s.Interval) }
+		so.Jitter = func() float64 { return o.Jitter() * spread(a.fleet.count.Load(), so.Interval) }
 		return scrape.New(so)
+	}
+	newScraper := func(s config.Scrape) (scraper, error) { return scraperOf(scrapeOptions(s)) }
+	newAsker := func(s config.Scrape, m config.Models) (scraper, error) {
+		if !m.Wanted {
+			return nil, nil
+		}
+		return scraperOf(modelOptions(s, m))
 	}
 	first, err := newScraper(o.Config.Zerohop.Scrape)
 	if err != nil {
 		return nil, err
 	}
-	a.fleet = newFleet(settings{scraper: first, drain: o.Config.Zerohop.DrainTimeout}, a.store, a.reports, a.health.wake, o.Log)
+	asking, err := newAsker(o.Config.Zerohop.Scrape, o.Config.Models)
+	if err != nil {
+		return nil, err
+	}
+	set := settings{
+		scraper: first, models: asking, wants: publish.WantsOf(&o.Config.Wants), drain: o.Config.Zerohop.DrainTimeout,
+	}
+	a.fleet = newFleet(set, a.store, a.reports, a.health.wake, o.Log)
 	a.director = &director{
-		load: o.Load, scraper: newScraper, fleet: a.fleet, control: a.control, flags: o.Sources, log: o.Log, renew: make(chan struct{}, 1),
-		document: o.Document, config: o.Config, scraping: first,
+		load: o.Load, scraper: newScraper, asker: newAsker, fleet: a.fleet, control: a.control, flags: o.Sources, log: o.Log, renew: make(chan struct{}, 1),
+		document: o.Document, config: o.Config, scraping: first, asking: asking,
 		state:  status.Config{File: o.ConfigFile, OK: true, Since: time.Now()},
 		counts: telemetry.Config{Loaded: 1, LastSuccess: time.Now()},
 		source: status.Source{OK: true, Since: time.Now()},

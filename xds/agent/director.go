@@ -14,6 +14,7 @@ import (
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/controlplane"
 	"github.com/zerohop/zerohop/xds/discovery"
+	"github.com/zerohop/zerohop/xds/publish"
 	"github.com/zerohop/zerohop/xds/status"
 	"github.com/zerohop/zerohop/xds/telemetry"
 )
@@ -23,6 +24,7 @@ import (
 type director struct {
 	load    func(document []byte) (*config.Config, error)
 	scraper func(config.Scrape) (scraper, error)
+	asker   func(config.Scrape, config.Models) (scraper, error) // nil without error if nobody reads models
 	fleet   *fleet
 	control *controlplane.Server
 	flags   []discovery.Source // beside those that the configuration names
@@ -33,6 +35,7 @@ type director struct {
 	document []byte // the newest content that was looked at
 	config   *config.Config
 	scraping scraper              // of config
+	asking   scraper              // of config; nil if nobody reads models
 	list     []discovery.Endpoint // newest; nil if none is known
 	revision string               // of the newest plan; empty if there is none
 	state    status.Config
@@ -69,18 +72,24 @@ func (d *director) apply(ctx context.Context, document []byte) error {
 		return ErrNoSource
 	}
 	before, now := &d.config.Zerohop, &c.Zerohop
-	set := settings{drain: now.DrainTimeout, scraper: d.scraping}
+	set := settings{drain: now.DrainTimeout, scraper: d.scraping, models: d.asking, wants: publish.WantsOf(&c.Wants)}
 	if now.Scrape != before.Scrape {
 		if set.scraper, err = d.scraper(now.Scrape); err != nil {
 			return err
 		}
 	}
-	d.scraping = set.scraper
+	if now.Scrape != before.Scrape || c.Models != d.config.Models {
+		if set.models, err = d.asker(now.Scrape, c.Models); err != nil {
+			return err
+		}
+	}
+	d.scraping, d.asking = set.scraper, set.models
 	sources := !sameSources(d.config, c)
 	d.warn(c)
 	d.config = c
+	// The snapshot first: a filter that selects by labels would refuse everything while it knows none.
+	d.fleet.order(ctx, set)
 	d.plan()
-	send(ctx, d.fleet.changes, set)
 	if sources {
 		select {
 		case d.renew <- struct{}{}:

@@ -25,6 +25,8 @@ const (
 	// firstPatience is how long the first version waits for the first try of every endpoint. One without numbers takes from
 	// the filters what the agent before knew, such as block sizes, by which their indexes are laid out.
 	firstPatience = 2 * time.Second
+	// lastWants is how long snapshots carry what only the plan before reads. By then the filters have the new one.
+	lastWants = 30 * time.Second
 )
 
 // scraper is what the fleet needs of package scrape.
@@ -50,6 +52,10 @@ type member struct {
 	drains   time.Time          // when discovery dropped it; zero while it is listed
 	run      uint64             // number of its present scraping
 	stop     context.CancelFunc // ends it
+	facts    *publish.Facts     // of endpoint and models
+	models   *scrape.Models     // nil if they are not known
+	asking   uint64             // number of the present asking for models
+	hush     context.CancelFunc // ends it
 }
 
 // result is one try of one endpoint.
@@ -62,7 +68,15 @@ type result struct {
 // settings are what can change while the fleet runs.
 type settings struct {
 	scraper scraper
-	drain   time.Duration // how long a dropped endpoint stays at most
+	models  scraper        // asks for the served models; nil if nobody reads them
+	wants   *publish.Wants // what plugins read
+	drain   time.Duration  // how long a dropped endpoint stays at most
+}
+
+// order puts settings into force. done is closed when a version for them is published.
+type order struct {
+	settings
+	done chan struct{}
 }
 
 // fleet owns what is known of all endpoints: it starts and stops their scraping, and publishes. What other goroutines may use
@@ -74,7 +88,8 @@ type settings struct {
 type fleet struct {
 	lists   chan []discovery.Endpoint
 	results chan result
-	changes chan settings
+	told    chan result // of models
+	changes chan order
 	ready   atomic.Bool  // a list is known, and every endpoint of it has been tried
 	count   atomic.Int64 // endpoints that are known
 
@@ -84,7 +99,8 @@ type fleet struct {
 	log       *slog.Logger
 
 	set     settings
-	runs    uint64 // counts what scrape began, so that late results of an earlier run can be told
+	narrow  time.Time // when snapshots stop to carry what only the plan before reads; zero if they carry nothing of the kind
+	runs    uint64    // counts what scrape began, so that late results of an earlier run can be told
 	members map[key]*member
 	listed  time.Time // when the first list came
 	untried int
@@ -92,8 +108,12 @@ type fleet struct {
 }
 
 func newFleet(set settings, store *publish.Store, reports *publish.Fleet, published func(), log *slog.Logger) *fleet {
+	if set.wants == nil {
+		set.wants = &publish.Wants{}
+	}
+	store.Want(set.wants)
 	return &fleet{
-		lists: make(chan []discovery.Endpoint), results: make(chan result), changes: make(chan settings),
+		lists: make(chan []discovery.Endpoint), results: make(chan result), told: make(chan result), changes: make(chan order),
 		store: store, reports: reports, published: published, log: log, set: set, members: make(map[key]*member),
 	}
 }
@@ -104,6 +124,17 @@ func send[T any](ctx context.Context, to chan<- T, v T) {
 	case to <- v:
 	case <-ctx.Done():
 	}
+}
+
+// order has other settings put into force, and returns when a version for them is published or ctx ends.
+func (f *fleet) order(ctx context.Context, s settings) {
+	o := order{s, make(chan struct{})}
+	select {
+	case f.changes <- o:
+	case <-ctx.Done():
+		return
+	}
+	<-o.done
 }
 
 // run works until ctx ends, and returns when all scraping has ended.
@@ -124,12 +155,15 @@ func (f *fleet) run(ctx context.Context) {
 		case list := <-f.lists:
 			f.take(ctx, list)
 			f.publish() // at once: workers must not choose what is gone
-		case s := <-f.changes:
-			f.change(ctx, s)
+		case o := <-f.changes:
+			f.change(ctx, o.settings)
+			close(o.done)
 		case r := <-f.results:
 			news = f.learn(r)
+		case r := <-f.told:
+			news = f.learnModels(r)
 		case <-drains.C:
-			news = f.dropDrained() || f.patienceEnds()
+			news = f.dropDrained() || f.patienceEnds() || f.forgetWants()
 		case <-gap.C:
 			f.publish()
 			last, due = time.Now(), false

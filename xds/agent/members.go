@@ -35,12 +35,15 @@ func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
 			m.halt() // the page is to be read otherwise
 		}
 		m.endpoint = *e
+		f.describe(k, m)
 		f.scrape(ctx, k, m)
+		f.ask(ctx, k, m)
 	}
 	for k, m := range f.members {
 		if !there[k] && m.drains.IsZero() {
 			m.drains = now
 			m.halt()
+			m.silence()
 			f.tried(m)
 			f.log.Info("endpoint drains", "endpoint", k.id, "address", k.address.String())
 		}
@@ -73,16 +76,31 @@ func (m *member) halt() {
 	}
 }
 
-// change puts other settings into force. With another scraper all scraping starts anew; what is known stays.
+// change puts other settings into force. With another scraper all scraping starts anew; what is known stays. When it returns,
+// snapshots carry what the plugins of s read.
 func (f *fleet) change(ctx context.Context, s settings) {
-	same := s.scraper == f.set.scraper
-	if f.set = s; same {
-		return
+	before := f.set
+	if s.wants == nil {
+		s.wants = &publish.Wants{}
 	}
+	f.set = s
 	for k, m := range f.members {
-		if m.halt(); m.drains.IsZero() {
-			f.scrape(ctx, k, m)
+		if s.scraper != before.scraper {
+			m.halt()
 		}
+		if s.models != before.models {
+			m.silence()
+		}
+		if m.drains.IsZero() {
+			f.scrape(ctx, k, m)
+			f.ask(ctx, k, m)
+		}
+	}
+	if !s.wants.Equal(before.wants) {
+		// Filters that run the plan before go on reading what that needs.
+		f.store.Want(s.wants.With(before.wants))
+		f.narrow = time.Now().Add(lastWants)
+		f.publish()
 	}
 }
 
@@ -169,7 +187,7 @@ func (f *fleet) publish() {
 	}
 	eps := make([]publish.Endpoint, 0, len(f.members))
 	for k, m := range f.members {
-		eps = append(eps, publish.Endpoint{Name: k.id, Address: m.address, Draining: !m.drains.IsZero(), Sample: m.sample})
+		eps = append(eps, publish.Endpoint{Name: k.id, Address: m.address, Draining: !m.drains.IsZero(), Facts: m.facts, Sample: m.sample})
 	}
 	slices.SortFunc(eps, func(a, b publish.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))

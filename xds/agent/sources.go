@@ -87,3 +87,10 @@ func scrapeOptions(s config.Scrape) scrape.Options {
 		BearerTokenFile: s.BearerTokenFile,
 	}
 }
+
+// modelOptions converts the settings for asking for models: as for scraping, but for the page.
+func modelOptions(s config.Scrape, m config.Models) scrape.Options {
+	o := scrapeOptions(s)
+	o.Models, o.Path, o.Interval, o.MaxPage = true, m.Path, m.Interval, 0
+	return o
+}

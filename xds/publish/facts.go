@@ -40,6 +40,16 @@ func (w *Wants) Equal(other *Wants) bool {
 	return w.models == other.models && w.lora == other.lora && slices.Equal(w.labels, other.labels)
 }
 
+// With returns what snapshots carry for plugins of both. Where that is too much, it is w.
+func (w *Wants) With(other *Wants) *Wants {
+	out := &Wants{models: w.models || other.models, lora: w.lora || other.lora}
+	out.labels = slices.Compact(slices.Sorted(slices.Values(slices.Concat(w.labels, other.labels))))
+	if len(out.labels) > snapshot.MaxLabels {
+		return w
+	}
+	return out
+}
+
 // Want makes the following versions carry w, which must not change any more. Only the publisher may call it.
 func (s *Store) Want(w *Wants) {
 	if !s.wants.Equal(w) {
