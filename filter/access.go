@@ -37,34 +37,34 @@ func (v *VM) keepFacts(pick []byte) {
 
 // appendAttempt appends what the attempts of a request differ in.
 func (v *VM) appendAttempt(b []byte, s *stream) []byte {
-	b = append(b, "endpoint="...)
+	b = put(b, "endpoint=")
 	if s.d.Cur >= 0 {
-		b = append(b, v.sched.Address(s.d.Cur)...)
+		b = put(b, v.sched.Address(s.d.Cur))
 	} else {
-		b = append(b, '-')
+		b = put(b, "-")
 	}
-	b = appendCount(b, " matched=", s.d.Matched)
-	b = appendCount(b, " total=", s.d.Total)
-	b = appendCount(b, " attempts=", s.d.Attempt)
-	return appendCount(b, " decision_us=", s.decideNs/1000)
+	b = appendInt(b, " matched=", int64(s.d.Matched))
+	b = appendInt(b, " total=", int64(s.d.Total))
+	b = appendInt(b, " attempts=", int64(s.d.Attempt))
+	return appendInt(b, " decision_us=", int64(s.decideNs/1000))
 }
 
 // appendFacts appends what a request was and how it was decided. The id has to be last: findStream takes it from the end.
 func (v *VM) appendFacts(b []byte, s *stream, ref int32) []byte {
-	b = append(append(b, factsMark...), reasonNames[s.reason]...)
-	b = appendText(append(b, " profile="...), v.ranProfile(s))
-	b = appendCount(b, " candidates=", s.d.Candidates)
-	b = appendCount(b, " left=", s.d.Left)
-	b = append(b, " model="...)
+	b = put(put(b, factsMark), reasonNames[s.reason])
+	b = appendText(put(b, " profile="), v.ranProfile(s))
+	b = appendInt(b, " candidates=", int64(s.d.Candidates))
+	b = appendInt(b, " left=", int64(s.d.Left))
+	b = put(b, " model=")
 	if s.scanner >= 0 {
 		b = appendText(b, v.scanners[s.scanner].Model())
 	} else {
-		b = append(b, '-')
+		b = put(b, "-")
 	}
-	b = appendCount(b, " tokens=", s.d.Tokens)
-	b = appendCount(b, " block=", s.d.BlockTokens)
-	b = appendCount(b, " universal=", s.d.Universal)
-	b = append(b, " id="...)
+	b = appendInt(b, " tokens=", int64(s.d.Tokens))
+	b = appendInt(b, " block=", int64(s.d.BlockTokens))
+	b = appendInt(b, " universal=", int64(s.d.Universal))
+	b = put(b, " id=")
 	return v.appendPickID(b, ref)
 }
 
@@ -98,8 +98,16 @@ func (v *VM) logChain(s *stream, p *sched.Prompt) {
 	v.host.SetProperty(names.StateChain, v.line)
 }
 
-func appendCount[T int32 | uint32 | uint16 | uint8](b []byte, key string, n T) []byte {
-	return strconv.AppendInt(append(b, key...), int64(n), 10)
+// put appends text. Like the other helpers that append it is not inlined: in Wasm an append takes some 150 bytes of code.
+//
+//go:noinline
+func put[T string | []byte](b []byte, text T) []byte { return append(b, text...) }
+
+// appendInt appends key and a number.
+//
+//go:noinline
+func appendInt(b []byte, key string, n int64) []byte {
+	return strconv.AppendInt(append(b, key...), n, 10)
 }
 
 // appendText appends a name that is not ours, at most maxText bytes of it, or - if it is empty. What could be taken for the

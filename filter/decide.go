@@ -7,18 +7,25 @@ import (
 
 // decide picks an endpoint for s and tells Envoy. start is the time at which the work for the decision began.
 func (v *VM) decide(s *stream, ref int32, start uint64) Action {
+	if s.asked == askedDryRun {
+		return v.dryRun(s, start)
+	}
 	v.refresh(start)
 	var p sched.Prompt
 	v.prompt(s, &p)
-	outcome := v.sched.Decide(start, &p, &s.d)
+	var outcome sched.Reason
+	if s.asked == askedHeaders {
+		outcome = v.explained(start, &p, &s.d)
+		v.takeNote(s, start, v.reasonFor(s, outcome), true)
+	} else {
+		outcome = v.sched.Decide(start, &p, &s.d)
+	}
 	switch outcome {
 	case sched.NoEndpoint, sched.FilteredOut, sched.Denied, sched.NoProfile:
 		return v.refuse(s, ref, outcome)
 	}
 	v.sched.Commit(start, &p, &s.d)
-	if outcome == sched.AllCooling {
-		s.reason = reasonAllCooling
-	}
+	s.reason = v.reasonFor(s, outcome)
 	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	v.send(start, s)
 	s.phase = phaseDecided
@@ -52,6 +59,9 @@ func (v *VM) prompt(s *stream, p *sched.Prompt) {
 	p.Starts = sc.Starts()
 	p.Tokens = sc.Tokens()
 	p.BlockTokens = s.block
+	if s.asked == askedDryRun {
+		return
+	}
 	if sc.Capped() {
 		v.stats.n[cCapped]++
 	}

@@ -31,6 +31,9 @@ func (v *VM) OpenContexts() int { return v.contexts.n }
 // OpenCaptures counts the requests whose headers are kept.
 func (v *VM) OpenCaptures() int { return len(v.captures) - len(v.freeCaptures) }
 
+// OpenNotes counts the explanations that wait for a response.
+func (v *VM) OpenNotes() int { return len(v.explain.notes) - len(v.explain.free) }
+
 // MaxCaptures is the most requests whose headers are kept.
 const MaxCaptures = maxCaptures
 

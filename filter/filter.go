@@ -44,6 +44,8 @@ type VM struct {
 	captures     []scorers.Headers
 	freeCaptures []int32
 
+	explain explainer
+
 	plan     *plan.Plan
 	how      destination // the plan's
 	interest interest    // in request headers
@@ -110,6 +112,7 @@ func (v *VM) Configure(id uint32, size int) bool {
 	}
 	v.plan, v.how = p, destinationOf(p.Destination)
 	v.watchHeaders(v.sched.Wants().Headers, p)
+	v.explain.trust(p)
 	v.setRoot(id, rootDownstream)
 	v.active = id
 	v.intake.reset(p.Agent.Cluster != "")
@@ -210,6 +213,7 @@ func (v *VM) Recovered(id uint32) {
 		return
 	}
 	if s, _, attempt := v.lookup(id); s != nil && !attempt {
+		v.sched.Explain(nil)
 		v.releaseScanner(s)
 		v.releaseCapture(s)
 		if s.phase < phaseDecided {

@@ -16,9 +16,9 @@ func TestLifecycle(t *testing.T) {
 func leftovers(m hosttest.Module) string {
 	v := m.(hosttest.Native).VM
 	st := v.SchedStats()
-	if st.InFlight == 0 && st.WaitingTokens == 0 && v.OpenStreams() == 0 && v.OpenScanners() == 0 && v.OpenCaptures() == 0 && v.OpenContexts() == 0 {
+	if st.InFlight == 0 && st.WaitingTokens == 0 && v.OpenStreams() == 0 && v.OpenScanners() == 0 && v.OpenCaptures() == 0 && v.OpenNotes() == 0 && v.OpenContexts() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d in flight, %d tokens, %d streams, %d scanners, %d captures, %d contexts",
-		st.InFlight, st.WaitingTokens, v.OpenStreams(), v.OpenScanners(), v.OpenCaptures(), v.OpenContexts())
+	return fmt.Sprintf("%d in flight, %d tokens, %d streams, %d scanners, %d captures, %d notes, %d contexts",
+		st.InFlight, st.WaitingTokens, v.OpenStreams(), v.OpenScanners(), v.OpenCaptures(), v.OpenNotes(), v.OpenContexts())
 }

@@ -35,7 +35,10 @@ func panicRequests() map[string]hosttest.Request {
 	retried.Reply = func(_ string, attempt int) hosttest.Reply {
 		return hosttest.Reply{Fail: attempt == 0, Chunks: 2}
 	}
+	explained := retried
+	explained.Headers = append(explained.Headers[:len(chat.Headers):len(chat.Headers)], hosttest.Field{Name: names.HeaderExplain, Value: names.ExplainHeaders})
 	return map[string]hosttest.Request{
+		"explained":         explained,
 		"chat":              chat,
 		"retry":             retried,
 		"no body":           lifecycletest.Models(),
@@ -51,7 +54,9 @@ func panicAt(t *testing.T, mode string, r hosttest.Request, n int) bool {
 	t.Helper()
 	p := hosttest.NewProcess()
 	w := p.AddWorker(hosttest.NewNative)
-	if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 3))) {
+	pl := lifecycletest.Plan(mode, 3)
+	pl.Explain.Networks, pl.Log.Chain = []string{"0.0.0.0/0"}, true
+	if !w.LoadBoth(plan.Append(nil, pl)) {
 		t.Fatalf("plan refused: %v", p.Logs)
 	}
 	calls, at := 0, ""

@@ -15,13 +15,30 @@ const servedModelFilter = "served-model-filter"
 func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
 	var text *refusal
 	s.reason, text = v.refusal(s, outcome)
-	if v.plan.FailureMode == plan.FailClose || outcome == sched.Denied {
+	if !v.failsOpen(outcome) {
 		return v.reject(s, ref, text)
 	}
 	v.letGo(s, ref)
 	s.phase = phaseDecided
 	v.fallBack(s.ctx)
 	return Continue
+}
+
+// failsOpen reports whether a request with this outcome goes to the fallback cluster.
+func (v *VM) failsOpen(outcome sched.Reason) bool {
+	return v.plan.FailureMode == plan.FailOpen && outcome != sched.Denied
+}
+
+// reasonFor returns the reason of s after a decision.
+func (v *VM) reasonFor(s *stream, outcome sched.Reason) reason {
+	switch outcome {
+	case sched.Scored, sched.LoadOnly:
+		return s.reason
+	case sched.AllCooling:
+		return reasonAllCooling
+	}
+	why, _ := v.refusal(s, outcome)
+	return why
 }
 
 // refusal returns the reason and the answer for an outcome without an endpoint.

@@ -25,6 +25,8 @@ func (v *VM) RequestHeaders(id uint32, endOfStream bool) Action {
 	s := &v.streams[ref]
 	s.reason, s.hasBody = v.readHeaders(s), !endOfStream
 	switch {
+	case s.asked == askedForeign:
+		return v.rejectDryRun(s)
 	case endOfStream:
 		if s.reason == reasonScored {
 			s.reason = reasonNoBody
@@ -110,6 +112,12 @@ func (v *VM) finish(s *stream, ref int32, start uint64) Action {
 			s.reason = reasonNoModel
 		}
 		if text := badRequest(s.reason); text != nil {
+			switch s.asked {
+			case askedDryRun:
+				return v.answerDryRun(s, start, &answer{reason: s.reason, status: text.status})
+			case askedHeaders:
+				v.takeNote(s, start, s.reason, false)
+			}
 			v.stats.n[cRejected]++
 			return v.reject(s, ref, text)
 		}
@@ -129,6 +137,7 @@ func (v *VM) readHeaders(s *stream) reason {
 	var path []byte
 	post := false
 	found := uint64(0) // by the bits of v.interest
+	ask := false
 	r := pairs.Read(v.host.RequestHeaders())
 	for {
 		key, value, ok := r.Next()
@@ -140,6 +149,8 @@ func (v *VM) readHeaders(s *stream) reason {
 				found |= 1 << i
 				if i < v.interest.count {
 					v.capture(s, scorers.HeaderID(i), value)
+				} else if v.interest.explain>>i&1 != 0 {
+					ask = string(value) == names.ExplainHeaders
 				}
 			}
 		}
@@ -152,7 +163,18 @@ func (v *VM) readHeaders(s *stream) reason {
 			}
 		}
 	}
+	dry := false
+	if v.interest.explain != 0 {
+		if about, is := isDryRun(path); is {
+			dry, post = true, true
+			v.line = append(v.line[:0], about...)
+			path = unescape(v.line)
+		}
+	}
 	api, known := apiOf(path)
+	if ask || dry {
+		v.ask(s, ask, dry)
+	}
 	if found &= v.interest.removed; found != 0 {
 		v.strip(found)
 	}

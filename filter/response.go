@@ -3,10 +3,16 @@ package filter
 // maxServedNames bounds the names of response headers that are remembered.
 const maxServedNames = 64
 
-// decorate adds to the response of s, whose headers pass the downstream filter, what plugins say about the endpoint that
-// answered.
+// decorate adds to the response of s, whose headers pass the downstream filter, how it was decided, if that was asked,
+// and what plugins say about the endpoint that answered.
 func (v *VM) decorate(s *stream) {
-	if s.replied || !s.responded || s.d.Cur < 0 || !v.sched.Wants().Response {
+	if s.replied {
+		return
+	}
+	if s.note != noNote {
+		v.reply(s)
+	}
+	if !s.responded || s.d.Cur < 0 || !v.sched.Wants().Response {
 		return
 	}
 	v.served.Reset()

@@ -27,6 +27,7 @@ const (
 	cToolsVerbatim         // prompts whose tools were too large or deep to be sorted
 	cHostErrors            // destinations that Envoy did not take
 	cRejected              // requests answered 400 for their body, under parity epp
+	cExplainRefused        // requests for explanations from outside of the trusted networks
 	cHeadersDropped        // values of headers that plugins read which were too long to be kept
 	counters
 )
@@ -55,6 +56,7 @@ var counterNames = [counters]string{
 	cToolsVerbatim:  "zerohop_tools_verbatim_total",
 	cHostErrors:     "zerohop_host_errors_total",
 	cRejected:       "zerohop_rejected_bodies_total",
+	cExplainRefused: "zerohop_explain_refused_total",
 	cHeadersDropped: "zerohop_dropped_headers_total",
 }
 

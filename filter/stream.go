@@ -12,6 +12,7 @@ type stream struct {
 	next    int32  // next free record
 	scanner int32  // index into VM.scanners; -1 if none
 	capture int32  // index into VM.captures; noCapture if none
+	note    int32  // index into explainer.notes; noNote if none
 	nextTry int32  // slot announced for the attempt after the current one; -1 if none
 	nextGen uint32 // generation of nextTry when it was announced
 	seen    int    // bytes of the body that were scanned
@@ -21,12 +22,14 @@ type stream struct {
 	how       destination
 	api       scan.API
 	reason    reason
-	hasBody   bool // more than headers
-	attempts  bool // the attempt filter has seen this stream
-	responded bool // a response came from an endpoint
-	firstByte bool // its first body byte came
-	replied   bool // a response was sent downstream
-	announced bool // nextTry is what Envoy was told
+	asked     asked
+	hasBody   bool   // more than headers
+	attempts  bool   // the attempt filter has seen this stream
+	responded bool   // a response came from an endpoint
+	firstByte bool   // its first body byte came
+	replied   bool   // a response was sent downstream
+	announced bool   // nextTry is what Envoy was told
+	ties      uint16 // endpoints with the best total, if asked
 	decideNs  uint32
 
 	d sched.Decision
@@ -57,7 +60,7 @@ func (v *VM) newStream(ctx uint32) int32 {
 	s := &v.streams[ref]
 	v.free = s.next
 	v.serial++
-	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, capture: noCapture, nextTry: -1}
+	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, capture: noCapture, note: noNote, nextTry: -1}
 	s.d.Cur = -1
 	return ref
 }
@@ -68,6 +71,7 @@ func (v *VM) endStream(ref int32) {
 	s := &v.streams[ref]
 	v.releaseScanner(s)
 	v.releaseCapture(s)
+	v.releaseNote(s)
 	s.serial = 0
 	s.next = v.free
 	v.free = ref

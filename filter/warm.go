@@ -23,13 +23,14 @@ func warm() {
 		if !v.Configure(1, len(h.config)) {
 			return
 		}
+		v.watchHeaders([]string{"cookie"}, v.plan)
 		v.Tick(1)
 		v.CallDone(1, 1, len(h.snapshot))
 		for i, body := range h.bodies {
 			for id := uint32(10); id < 13; id++ {
 				h.body = body
 				h.path = h.paths[i]
-				h.headers = pairs.Append(nil, ":method", "POST", ":path", h.path, "content-type", "application/json", names.HeaderDestination, "x")
+				h.headers = pairs.Append(nil, ":method", "POST", ":path", h.path, "content-type", "application/json", names.HeaderDestination, "x", "cookie", "a=b")
 				warmRequest(v, h, id)
 			}
 		}
@@ -120,6 +121,7 @@ func (h *warmHost) configure(mode string) {
 			Picker:  "m",
 		}},
 		ProfileHandler: "s",
+		Log:            plan.Log{Chain: true},
 	}
 	var eps []snapshot.Endpoint
 	for i := 0; i < 4; i++ {

@@ -7,6 +7,7 @@ type Request struct {
 	Headers  Fields // pseudo headers included
 	Body     []byte
 	Trailers Fields
+	Source   string // ip:port of the client; DefaultSource if empty
 
 	// Chunk is the number of body bytes that arrive at once; 0 means the whole body.
 	Chunk int
@@ -26,6 +27,9 @@ type Request struct {
 	// Reply says what the endpoint at addr answers to an attempt, counted from 0. nil answers 200 with one chunk.
 	Reply func(addr string, attempt int) Reply
 }
+
+// DefaultSource is the address of clients that have none of their own.
+const DefaultSource = "192.0.2.1:40000"
 
 // Reply is an endpoint's answer.
 type Reply struct {

@@ -1,6 +1,10 @@
 package hosttest
 
-import "github.com/zerohop/zerohop/shared/names"
+import (
+	"cmp"
+
+	"github.com/zerohop/zerohop/shared/names"
+)
 
 // Stream is one request in progress: what the downstream context and the attempts share.
 type Stream struct {
@@ -32,11 +36,16 @@ type property struct {
 	value []byte
 }
 
-// Property returns a filter-state property of the plugins, nil if it was never set, or the address of the newest attempt.
+// Property returns a filter-state property of the plugins, nil if it was never set, or the address of the newest attempt
+// or of the client.
 // The slice is valid until the next callback.
 func (s *Stream) Property(name string) []byte {
 	if n := len(s.res.Hosts); name == names.PropertyUpstreamAddress && n > 0 {
 		s.upstream = append(s.upstream[:0], s.res.Hosts[n-1]...)
+		return s.upstream
+	}
+	if name == names.PropertySourceAddress {
+		s.upstream = append(s.upstream[:0], cmp.Or(s.req.Source, DefaultSource)...)
 		return s.upstream
 	}
 	for i := range s.properties {

@@ -20,6 +20,7 @@ type Explanation struct {
 	Removed          []Removed   // the first of those that filters took away
 	Ties             int         // candidates with the greatest total
 	Saturation       []Saturation
+	Priority         int32 // of the request
 
 	scores []float64 // by scorer, then by candidate
 	totals []float64

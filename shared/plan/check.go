@@ -3,6 +3,7 @@ package plan
 import (
 	"strconv"
 
+	"github.com/zerohop/zerohop/shared/cidr"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
@@ -32,6 +33,11 @@ func (p *Plan) problems() []fieldError {
 	c.reference("profileHandler", p.ProfileHandler)
 	c.checkEndpoints(p.Endpoints)
 	c.checkObjectives(p.Objectives)
+	for i, text := range p.Explain.Networks {
+		if _, err := cidr.Parse(text); err != nil {
+			c.add(element("explain.networks", i), err.Error())
+		}
+	}
 	return c.found
 }
 

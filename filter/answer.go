@@ -1,0 +1,208 @@
+package filter
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/zerohop/zerohop/filter/pairs"
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/sched"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// answer is what a dry run found out beside the scheduler's explanation.
+type answer struct {
+	reason   reason
+	status   int  // of the answer that the request would get; 200 if an endpoint would get it
+	fallback bool // it would go to the fallback cluster instead
+	decided  bool // false if the body was refused before any decision
+}
+
+var (
+	dryRunHeaders = pairs.Append(nil, "content-type", "application/json", names.HeaderExplain, names.ExplainDryRun)
+	foreign       = refusal{
+		status:  403,
+		details: "zerohop_explain_refused",
+		body:    errorBody("the address of the client is in none of the networks that may have picks explained", "permission_error", "explain_refused"),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderExplain, names.ExplainDryRun),
+	}
+)
+
+// appendAnswer appends the answer of a dry run as JSON. docs/explain.md lists its members.
+func (v *VM) appendAnswer(b []byte, s *stream, now uint64, a *answer) []byte {
+	x := &v.explain.last
+	if !a.decided {
+		*x = sched.Explanation{Handler: v.sched.HandlerName()}
+	}
+	b = appendJSON(put(b, `{"outcome":`), reasonNames[a.reason])
+	b = appendInt(b, `,"status":`, int64(a.status))
+	b = appendBool(b, `,"fallback":`, a.fallback)
+	b = appendJSON(put(b, `,"profile":`), x.Profile)
+	b = appendJSON(put(b, `,"handler":`), x.Handler)
+	b = appendJSON(put(b, `,"parity":`), v.parity())
+	b = appendJSON(put(b, `,"revision":`), v.plan.Revision)
+	b = appendJSON(put(b, `,"snapshot":{"version":`), strconv.FormatUint(v.intake.version, 16)) // beyond what JSON's numbers hold
+	b = appendInt(b, `,"ageMs":`, int64(v.intake.ageMs(now)))
+	b = v.appendRequest(put(b, `},"request":`), s, x)
+	b = appendInt(b, `,"candidates":`, int64(x.Candidates))
+	b = appendInt(b, `,"left":`, int64(x.Left))
+	b = v.appendSteps(b, x)
+	b = v.appendBest(put(b, `,"best":`), now, x)
+	b = appendInt(b, `,"ties":`, int64(x.Ties))
+	b = put(b, `,"inactive":`)
+	b = list(b, v.plan.Inactive, func(b []byte, p *plan.Inactive) []byte {
+		b = appendJSON(put(b, `{"name":`), p.Name)
+		return put(appendJSON(put(b, `,"type":`), p.Type), "}")
+	})
+	return put(b, "}\n")
+}
+
+func (v *VM) appendRequest(b []byte, s *stream, x *sched.Explanation) []byte {
+	model, maxTokens := "", 0
+	if s.scanner >= 0 {
+		model, maxTokens = string(v.scanners[s.scanner].Model()), v.scanners[s.scanner].MaxTokens()
+	}
+	b = appendJSON(put(b, `{"model":`), model)
+	b = appendInt(b, `,"tokens":`, int64(s.d.Tokens))
+	b = appendInt(b, `,"maxTokens":`, int64(maxTokens))
+	b = appendInt(b, `,"blockTokens":`, int64(s.d.BlockTokens))
+	b = appendInt(b, `,"blocks":`, int64(s.d.Total))
+	b = appendInt(b, `,"universal":`, int64(s.d.Universal))
+	b = appendInt(b, `,"priority":`, int64(x.Priority))
+	b = put(b, `,"headers":{`) // whether they are there; what is in them may be a secret
+	h := v.headers(s)
+	for i, name := range v.interest.names[:v.interest.count] {
+		if i > 0 {
+			b = put(b, ",")
+		}
+		b = appendBool(appendJSON(b, name), ":", h.Get(scorers.HeaderID(i)) != nil)
+	}
+	return put(b, "}}")
+}
+
+func (v *VM) appendSteps(b []byte, x *sched.Explanation) []byte {
+	b = list(put(b, `,"filters":`), x.Filters, func(b []byte, f *sched.FilterStep) []byte {
+		b = appendPlugin(b, f.Plugin, f.Type)
+		b = appendInt(b, `,"before":`, int64(f.Before))
+		return put(appendInt(b, `,"after":`, int64(f.After)), "}")
+	})
+	b = list(put(b, `,"removed":`), x.Removed, func(b []byte, r *sched.Removed) []byte {
+		b = v.appendEndpoint(b, r.Slot)
+		return put(appendJSON(put(b, `,"by":`), x.Filters[r.By].Plugin), "}")
+	})
+	b = list(put(b, `,"saturation":`), x.Saturation, func(b []byte, d *sched.Saturation) []byte {
+		b = appendJSON(put(b, `{"plugin":`), d.Plugin)
+		return put(appendFloat(put(b, `,"value":`), d.Value), "}")
+	})
+	return list(put(b, `,"scorers":`), x.Scorers, func(b []byte, w *sched.ScorerStep) []byte {
+		b = appendPlugin(b, w.Plugin, w.Type)
+		return put(appendFloat(put(b, `,"weight":`), w.Weight), "}")
+	})
+}
+
+func (v *VM) appendBest(b []byte, now uint64, x *sched.Explanation) []byte {
+	e := v.sched.View()
+	return list(b, x.Best, func(b []byte, best *sched.Explained) []byte {
+		slot := best.Slot
+		b = v.appendEndpoint(b, slot)
+		b = appendFloat(put(b, `,"total":`), best.Total)
+		b = appendInt(b, `,"matched":`, int64(best.Matched))
+		b = list(put(b, `,"scores":`), best.Scores, func(b []byte, f *float64) []byte { return appendFloat(b, *f) })
+		b = appendFloat(put(b, `,"waiting":`), e.Waiting[slot])
+		b = appendFloat(put(b, `,"queue":`), e.Queue[slot])
+		b = appendFloat(put(b, `,"running":`), e.Running[slot])
+		b = appendFloat(put(b, `,"kv":`), e.KVUsage[slot])
+		b = appendInt(b, `,"inFlight":`, int64(e.InFlight[slot]))
+		b = appendInt(b, `,"inFlightTokens":`, e.InFlightTokens[slot])
+		if ms, ok := scrapeAge(now, e, slot); ok {
+			b = appendInt(b, `,"scrapeMs":`, int64(ms))
+		} else {
+			b = put(b, `,"scrapeMs":null`)
+		}
+		return put(appendBool(b, `,"fresh":`, e.Fresh[slot]), "}")
+	})
+}
+
+// scrapeAge returns the time since the endpoint in slot was scraped; false if it never was.
+//
+//go:noinline
+func scrapeAge(now uint64, e *scorers.Endpoints, slot int32) (ms uint64, ok bool) {
+	if !e.Scraped[slot] || now < e.ScrapedAt[slot] {
+		return 0, false
+	}
+	return (now - e.ScrapedAt[slot]) / 1e6, true
+}
+
+//go:noinline
+func appendPlugin(b []byte, name, typ string) []byte {
+	b = appendJSON(put(b, `{"plugin":`), name)
+	return appendJSON(put(b, `,"type":`), typ)
+}
+
+func (v *VM) appendEndpoint(b []byte, slot int32) []byte {
+	b = appendJSON(put(b, `{"endpoint":`), string(v.sched.Name(slot)))
+	return appendJSON(put(b, `,"address":`), string(v.sched.Address(slot)))
+}
+
+// parity returns the plan's parity.
+func (v *VM) parity() string {
+	if v.plan.Parity == "" {
+		return plan.ParityNone
+	}
+	return v.plan.Parity
+}
+
+// list appends a JSON array of what element appends.
+func list[T any](b []byte, elements []T, element func([]byte, *T) []byte) []byte {
+	b = append(b, '[')
+	for i := range elements {
+		if i > 0 {
+			b = put(b, ",")
+		}
+		b = element(b, &elements[i])
+	}
+	return append(b, ']')
+}
+
+//go:noinline
+func appendBool(b []byte, key string, is bool) []byte {
+	return strconv.AppendBool(append(b, key...), is)
+}
+
+// appendFloat appends f, or null if JSON has no such number.
+//
+//go:noinline
+func appendFloat(b []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return put(b, "null")
+	}
+	return strconv.AppendFloat(b, f, 'g', -1, 64)
+}
+
+// appendJSON appends a JSON string. What is no UTF-8 becomes U+FFFD.
+//
+//go:noinline
+func appendJSON(b []byte, text string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		case c < utf8.RuneSelf:
+			b = append(b, c)
+		default:
+			r, n := utf8.DecodeRuneInString(text[i:])
+			b = utf8.AppendRune(b, r)
+			i += n
+			continue
+		}
+		i++
+	}
+	return append(b, '"')
+}
