@@ -312,4 +312,10 @@ func valueText(v plan.Param, p *scorers.Param) string {
 	return numberText(v.Num)
 }
 
-func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+// numberText writes a number as YAML. The EPP reads no exponent where it wants an integer.
+func numberText(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}

@@ -158,3 +158,14 @@ func sortedLines(s string) []string {
 	}
 	return lines
 }
+
+func TestNumberText(t *testing.T) {
+	for _, tt := range []struct {
+		f    float64
+		want string
+	}{{4194304, "4194304"}, {-1e14, "-100000000000000"}, {.25, "0.25"}, {1e300, "1e+300"}} {
+		if got := numberText(tt.f); got != tt.want {
+			t.Errorf("%v is written %s, want %s", tt.f, got, tt.want)
+		}
+	}
+}
