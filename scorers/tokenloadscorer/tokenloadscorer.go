@@ -28,7 +28,7 @@ var Spec = scorers.Spec{
 		},
 		{Name: paramProducer, Kind: plan.String, Default: "", Ref: "inflight-load-producer", Doc: "name of the inflight-load-producer to read"},
 	},
-	Consumes: []scorers.Need{{Key: scorers.DataInFlight, Param: paramProducer}, {Key: scorers.DataUncached, Param: paramProducer}},
+	Consumes: []scorers.Need{{Key: scorers.DataInFlight, Param: paramProducer}, {Key: scorers.DataUncached}},
 	New: func(u *scorers.Setup) (any, error) {
 		threshold := u.Params.Float(paramThreshold, defaultThreshold)
 		if !(threshold > 0) {
