@@ -144,8 +144,8 @@ func TestWaiting(t *testing.T) {
 	check("first byte", PickShare+AnsweredShare, true)
 	tab.FirstByte(slot, gen, 10, second)
 	check("both answer", 2*AnsweredShare, true)
-	tab.End(slot, gen)
-	tab.End(slot, gen)
+	tab.End(slot, gen, 0)
+	tab.End(slot, gen, 0)
 	check("finished", 0, true)
 	if v := tab.View(); v.InFlight[slot] != 0 || v.InFlightTokens[slot] != 0 {
 		t.Errorf("in flight %d, %d tokens", v.InFlight[slot], v.InFlightTokens[slot])
@@ -187,7 +187,7 @@ func TestWaitingWithoutFreshMetrics(t *testing.T) {
 	check("seen by them", 8)
 	tab.FirstByte(slot, gen, 10, serial)
 	check("answered", 8+AnsweredShare)
-	tab.End(slot, gen)
+	tab.End(slot, gen, 0)
 	check("finished", 8)
 	if got := tab.Queue(slot); got != 8 {
 		t.Errorf("queue %v, want 8", got)
@@ -219,7 +219,7 @@ func TestRingOverflow(t *testing.T) {
 	}
 	for _, s := range serials {
 		tab.FirstByte(slot, tab.Gen(slot), 1, s)
-		tab.End(slot, tab.Gen(slot))
+		tab.End(slot, tab.Gen(slot), 0)
 	}
 	if tab.since[slot] != 0 || tab.pending[slot] != 0 || tab.View().Waiting[slot] != 0 || tab.View().InFlightTokens[slot] != 0 {
 		t.Errorf("since %d pending %d waiting %v tokens %d", tab.since[slot], tab.pending[slot], tab.View().Waiting[slot], tab.View().InFlightTokens[slot])

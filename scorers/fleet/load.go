@@ -12,8 +12,8 @@ type pick struct {
 	gen    uint32
 }
 
-// Begin books a request sent to slot at now: tokens is the estimated uncached part of its prompt. The result names the pick
-// for FirstByte.
+// Begin books a request sent to slot at now with the tokens that it is estimated to cost. The result names the pick for
+// FirstByte.
 func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
 	t.view.InFlight[slot]++
 	t.view.InFlightTokens[slot] += int64(tokens)
@@ -29,8 +29,9 @@ func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
 	return t.serial
 }
 
-// FirstByte releases the prefill load of a request: the arguments are those of its Begin, and gen the generation of the
-// slot then. It must be called at most once for each Begin.
+// FirstByte says that a request no longer waits for its first byte, and releases tokens, which are all that Begin booked, or 0
+// if they stay until End. slot and serial are those of its Begin, and gen the generation of the slot then. It must be called
+// at most once for each Begin.
 func (t *Table) FirstByte(slot int32, gen uint32, tokens int32, serial uint32) {
 	if p := &t.ring[serial%ringLen]; p.serial == serial {
 		t.forget(p)
@@ -43,10 +44,12 @@ func (t *Table) FirstByte(slot int32, gen uint32, tokens int32, serial uint32) {
 	t.setWaiting(slot)
 }
 
-// End releases what is left of a request after FirstByte. It must be called at most once for each Begin.
-func (t *Table) End(slot int32, gen uint32) {
+// End releases what is left of a request after FirstByte: itself, and the tokens that FirstByte did not release. It must be
+// called at most once for each Begin.
+func (t *Table) End(slot int32, gen uint32, tokens int32) {
 	if t.Valid(slot, gen) {
 		t.view.InFlight[slot]--
+		t.view.InFlightTokens[slot] -= int64(tokens)
 		t.setWaiting(slot)
 	}
 }

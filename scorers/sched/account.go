@@ -2,12 +2,13 @@ package sched
 
 import (
 	"bytes"
+	"math"
 	"slices"
 )
 
 // Accounting state of the current attempt, in Decision.State.
 const (
-	holdsPrefill uint8 = 1 << iota // no first byte: prompt tokens and a pending request are booked
+	holdsPrefill uint8 = 1 << iota // no first byte: tokens and a pending request are booked
 	holdsRequest                   // not finished: a request in flight is booked
 	answered                       // the endpoint has answered
 	isProbe                        // the attempt is the probe of an endpoint that had failed
@@ -37,6 +38,7 @@ func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 	d.Attempt++
 	d.State = 0
 	d.Uncached = d.uncached(d.Match[i])
+	d.Charged = int32(min(max(0, int64(d.Uncached)+int64(d.Estimate)), math.MaxInt32))
 	if !s.fleet.Valid(d.Cur, d.CurGen) {
 		return
 	}
@@ -44,7 +46,17 @@ func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 	if s.fleet.Probe(now, d.Cur) {
 		d.State |= isProbe
 	}
-	d.Serial = s.fleet.Begin(now, d.Cur, d.Uncached)
+	d.Serial = s.fleet.Begin(now, d.Cur, d.Charged)
+}
+
+// estimate asks the load estimator, if there is one, what d costs at its first choice. What that is above the uncached tokens
+// goes along to other endpoints, since the cycle has ended by the time of another attempt.
+func (s *Scheduler) estimate(d *Decision) {
+	if s.set.estimator == nil {
+		return
+	}
+	tokens, untilEnd := s.set.estimator.Estimate(&s.cycle, d.Slots[0])
+	d.Estimate, d.HoldTokens = tokens-d.uncached(d.Match[0]), untilEnd
 }
 
 // uncached estimates the tokens of the prompt that an endpoint with this many matched blocks has to compute. An endpoint
@@ -57,8 +69,8 @@ func (d *Decision) uncached(match int32) int32 {
 }
 
 // Next returns the slot for the attempt after the current one, or -1 if no other endpoint is left. Of the ranked endpoints
-// that were not tried and may get a request it takes the one with the least prompt work before the request's first token;
-// if there is none, any other. It accounts nothing.
+// that were not tried and may get a request it takes the first that the profile's picker chose, in the picker's order; else
+// the one with the least prompt work before the request's first token; if there is none, any other. It accounts nothing.
 func (s *Scheduler) Next(now uint64, d *Decision) int32 { return s.next(now, d, nil) }
 
 // Following appends to list the slots of the attempts after the current one, as Next would give them one after the other if
@@ -81,6 +93,9 @@ func (s *Scheduler) next(now uint64, d *Decision, skip []int32) int32 {
 		if d.Tried>>i&1 != 0 || slices.Contains(skip, d.Slots[i]) ||
 			!s.fleet.Valid(d.Slots[i], d.Gen[i]) || !s.fleet.Usable(now, d.Slots[i]) {
 			continue
+		}
+		if i < int(d.Picked) {
+			return d.Slots[i]
 		}
 		if w := s.work(d, d.Slots[i], d.Match[i]); best < 0 || w < least {
 			best, least = d.Slots[i], w
@@ -125,8 +140,8 @@ func (s *Scheduler) tried(d *Decision, slot int32) bool {
 	return false
 }
 
-// work estimates the prompt tokens that slot computes before the first token of d's request: those of our own requests that
-// have no first byte, those of waiting requests, taken to be as long as this one, and its own.
+// work estimates the tokens that slot computes before the first token of d's request: those that our own requests are booked
+// with, those of waiting requests, taken to be as long as this one, and the uncached ones of its prompt.
 func (s *Scheduler) work(d *Decision, slot, match int32) int64 {
 	return s.fleet.View().InFlightTokens[slot] + int64(s.fleet.Queue(slot)*float64(d.Tokens)) + int64(d.uncached(match))
 }
@@ -210,13 +225,22 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 	}
 }
 
-// FirstByte reports the first body byte of the response: the prefill load is released. It is idempotent.
+// FirstByte reports the first body byte of the response: the request waits no longer, and its tokens are released unless they
+// stay booked until the end. It is idempotent.
 func (s *Scheduler) FirstByte(d *Decision) {
 	if d.Cur < 0 || d.State&holdsPrefill == 0 {
 		return
 	}
 	d.State &^= holdsPrefill
-	s.fleet.FirstByte(d.Cur, d.CurGen, d.Uncached, d.Serial)
+	s.fleet.FirstByte(d.Cur, d.CurGen, d.Charged-d.held(), d.Serial)
+}
+
+// held returns the tokens that stay booked after the first byte.
+func (d *Decision) held() int32 {
+	if d.HoldTokens {
+		return d.Charged
+	}
+	return 0
 }
 
 // Done releases everything that d still holds, exactly once, however the stream ended. failed says that the current
@@ -235,7 +259,7 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 		return
 	}
 	s.FirstByte(d)
-	s.fleet.End(d.Cur, d.CurGen)
+	s.fleet.End(d.Cur, d.CurGen, d.held())
 	if failed && d.State&answered == 0 {
 		s.stats.Failures++
 	}

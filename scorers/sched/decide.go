@@ -56,9 +56,10 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 		d.Neutral = s.cycle.Neutral
 		s.stats.Neutral += uint64(d.Neutral)
 		d.Matched = d.Match[0]
+		s.estimate(d)
 	}
 	if s.explain != nil {
-		s.explain.Reason = d.Reason
+		s.explain.Reason, s.explain.Priority = d.Reason, req.Priority
 	}
 	return d.Reason
 }

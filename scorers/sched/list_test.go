@@ -18,6 +18,7 @@ func TestFollowingIsTheOrderOfRetries(t *testing.T) {
 	for round := range 300 {
 		n := 1 + rnd.IntN(12)
 		p := testPlan(n)
+		p.Plugins[3].Parameters = plan.Params{{Name: "maxNumOfEndpoints", Num: float64(1 + rnd.IntN(2)*3)}}
 		s := newScheduler(t, p)
 		m := make([]metrics, n)
 		for i := range m {

@@ -66,7 +66,7 @@ type Decision struct {
 
 	Matched     int32 // matched blocks of the first choice
 	Total       int32 // informative blocks of the prompt
-	Uncached    int32 // estimated uncached tokens charged to Cur
+	Uncached    int32 // estimated uncached tokens of the prompt at Cur
 	Tokens      int32
 	MaxTokens   int32
 	StartedAt   uint64 // monotonic ns at which the current attempt began
