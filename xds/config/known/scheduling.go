@@ -30,7 +30,7 @@ func scheduling() []Type {
 			share("matchLengthWeight", 0, "share of the match length in the score"),
 			above("matchLengthScaleTokens", 8192, "tokens at which the match length counts in full"))), What: manyClusters},
 		{Spec: spec("mm-embeddings-cache-scorer", scorer, producer("producerName", "mm-embeddings-cache-producer", "producer of the matches")), What: noImages},
-		{Spec: deprecatedType(makes(preciseScorer(), scorers.DataPrefixMatch), "precise-prefix-cache-producer"), What: noKVEvents, Open: preciseOpen},
+		{Spec: deprecatedType(makes(preciseScorer(), scorers.DataPrefixMatch), "precise-prefix-cache-producer"), What: noKVEvents, Open: []string{blockIndex, tokenizersPool}},
 		{Spec: alpha(screener()), Role: Screener, What: "rollouts are not watched", Check: uniqueSelectors},
 		{Spec: spec("request-attribute-reporter", 0, required(list("attributes", "what is reported; one",
 			required(object("key", "where the number is written", required(text("namespace", "", "of the metadata")), required(text("name", "", "in the namespace")))),
@@ -96,8 +96,11 @@ func prefixParams() []scorers.Param {
 	}
 }
 
-// preciseOpen are the parts of the precise index's parameters that belong to other libraries.
-var preciseOpen = []string{"indexerConfig.kvBlockIndexConfig", "indexerConfig.tokenizersPoolConfig"}
+// The parts of the precise index's parameters that belong to other libraries.
+const (
+	blockIndex     = "indexerConfig.kvBlockIndexConfig"
+	tokenizersPool = "indexerConfig.tokenizersPoolConfig"
+)
 
 func preciseParams(more ...scorers.Param) []scorers.Param {
 	indexer := append([]scorers.Param{
@@ -145,7 +148,7 @@ func producers() []Type {
 			whole("maxBatchSize", 1000, -1, "most requests of a batch; -1 for no limit"),
 			word("balanceBy", "requests", "what is spread evenly", "requests", "tokens")), scorers.DataPrefixMatch)),
 			What: "requests are not held back to be gathered", Check: burst},
-		{Spec: makes(spec("precise-prefix-cache-producer", produce, preciseParams()...), scorers.DataPrefixMatch), Role: Extractor, What: noKVEvents, Open: preciseOpen},
+		{Spec: makes(spec("precise-prefix-cache-producer", produce, preciseParams()...), scorers.DataPrefixMatch), Role: Extractor, What: noKVEvents, Open: []string{blockIndex}},
 		{Spec: alpha(spec("p2p-source-producer", produce,
 			producer("prefixMatchInfoProducerName", "approx-prefix-cache-producer", "producer of the matches"),
 			whole("minCachedTokenDelta", 1, 1, "tokens that another endpoint must have more"),
