@@ -27,6 +27,8 @@ type options struct {
 	Count           int           `help:"Number of endpoints on consecutive ports from each address." default:"1"`
 	NamePrefix      string        `help:"Endpoints are called PREFIX0, PREFIX1 and so on (response header x-sim-endpoint)." default:"sim-"`
 	Model           []string      `help:"Served model name; may be given several times." default:"${model}"`
+	Lora            []string      `help:"Served LoRA adapter; may be given several times. The metrics tell which are in use."`
+	MaxLora         int           `help:"Adapters in use at once, as the metrics tell it; 0 is 4." default:"0"`
 	Speed           float64       `help:"How many times faster than real time." default:"1"`
 	CapacityTokens  int           `help:"KV cache of each endpoint in tokens; 0 is that of the profile, 307328." default:"0"`
 	BlockSize       int           `help:"Tokens in a KV block." default:"16"`
@@ -81,7 +83,7 @@ func (o options) config() simserver.Config {
 		profile.MaxRunning = o.MaxNumSeqs
 	}
 	return simserver.Config{
-		Models: o.Model, Speed: o.Speed, StreamInterval: o.StreamInterval, Instant: o.Instant, Records: o.Records,
+		Models: o.Model, Adapters: o.Lora, MaxLoRA: o.MaxLora, Speed: o.Speed, StreamInterval: o.StreamInterval, Instant: o.Instant, Records: o.Records,
 		Engine: engine.Config{
 			Profile: profile, BlockTokens: o.BlockSize, CapacityTokens: o.CapacityTokens, MaxModelLen: o.MaxModelLen,
 		},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -92,11 +93,15 @@ type modelCard struct {
 
 func (s *Server) serveModels(w http.ResponseWriter) {
 	list := modelList{Object: "list", Data: []modelCard{}}
-	for _, name := range s.cfg.Models {
-		list.Data = append(list.Data, modelCard{
+	for i, name := range slices.Concat(s.cfg.Models, s.cfg.Adapters) {
+		card := modelCard{
 			ID: name, Object: "model", Created: s.started.Unix(), OwnedBy: "vllm", Root: name,
 			MaxModelLen: s.cfg.Engine.MaxModelLen,
-		})
+		}
+		if i >= len(s.cfg.Models) {
+			card.Parent = &s.cfg.Models[0]
+		}
+		list.Data = append(list.Data, card)
 	}
 	writeJSON(w, http.StatusOK, list)
 }

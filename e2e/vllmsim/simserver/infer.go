@@ -58,9 +58,13 @@ func (s *Server) generate(a *answer) {
 	if req.model == "" {
 		req.model = s.cfg.Models[0]
 	}
-	if !slices.Contains(s.cfg.Models, req.model) {
+	adapter := slices.Contains(s.cfg.Adapters, req.model)
+	if !adapter && !slices.Contains(s.cfg.Models, req.model) {
 		s.fail(w, http.StatusNotFound, "NotFoundError", "The model `"+req.model+"` does not exist.")
 		return
+	}
+	if adapter {
+		defer s.lora.enter(req.model)()
 	}
 	jobs, err := s.submit(req)
 	defer func() { // whatever way the request ends

@@ -230,7 +230,11 @@ func (s *Server) metrics() []byte {
 	if s.cfg.Instant {
 		v.running = int(s.counters.inFlight.Load())
 	}
-	return s.page.render(make([]byte, 0, 64<<10), v)
+	b := s.page.render(make([]byte, 0, 64<<10), v)
+	if len(s.cfg.Adapters) > 0 {
+		b = s.lora.render(b)
+	}
+	return b
 }
 
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {

@@ -53,6 +53,11 @@ type Config struct {
 	Listen string
 	// Models are the names that requests may ask for; default DefaultModel. Each has its own prefix cache entries.
 	Models []string
+	// Adapters are LoRA adapters, which requests may ask for like models. With them the metrics tell which are in use.
+	Adapters []string
+	// MaxLoRA is how many adapters are in use at once, as the metrics tell it; default 4. The engine does not hold back the
+	// requests for the others.
+	MaxLoRA int
 	// Engine describes the simulated engine; its MaxModelLen defaults to 131 072 or the cache, whichever is less.
 	Engine engine.Config
 	// Speed is how many times faster than real time the engine runs; default 1.
@@ -78,6 +83,7 @@ type Server struct {
 	faults   faultState
 	records  recorder
 	counters counters
+	lora     loraState
 	ids      atomic.Uint64
 
 	closing context.Context // ends when Close begins
@@ -116,6 +122,8 @@ func Start(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("endpoint %s: %w", cfg.Name, err)
 	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
+	s.lora.limit = cfg.MaxLoRA
+	s.lora.note()
 	s.http = s.newHTTPServer()
 	s.loops.Go(func() { _ = s.http.Serve(s.listener) })
 	s.loops.Go(func() { s.driver.run(s.closing) })
@@ -132,7 +140,10 @@ func withDefaults(cfg Config) (Config, error) {
 	if len(cfg.Models) == 0 {
 		cfg.Models = []string{DefaultModel}
 	}
-	cfg.Models = slices.Clone(cfg.Models)
+	cfg.Models, cfg.Adapters = slices.Clone(cfg.Models), slices.Clone(cfg.Adapters)
+	if cfg.MaxLoRA == 0 {
+		cfg.MaxLoRA = defaultMaxLoRA
+	}
 	if cfg.Speed == 0 {
 		cfg.Speed = 1
 	}
@@ -154,6 +165,8 @@ func withDefaults(cfg Config) (Config, error) {
 	switch {
 	case cfg.Speed < 0:
 		return cfg, fmt.Errorf("endpoint %s: speed %v: want above 0", cfg.Name, cfg.Speed)
+	case cfg.MaxLoRA < 0:
+		return cfg, fmt.Errorf("endpoint %s: max lora %d: want at least 1", cfg.Name, cfg.MaxLoRA)
 	case cfg.StreamInterval < 0:
 		return cfg, fmt.Errorf("endpoint %s: stream interval %d: want at least 1", cfg.Name, cfg.StreamInterval)
 	}
