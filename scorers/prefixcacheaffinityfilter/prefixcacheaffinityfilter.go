@@ -98,17 +98,19 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	if r.TotalBlocks <= 0 {
 		return cand
 	}
-	total := float64(r.TotalBlocks)
+	enough := f.enough(r.TotalBlocks)
 	sticky, soonest := 0, [2]float64{math.Inf(1), math.Inf(1)} // time to the first token of the others, of the sticky ones
 	for i, s := range cand {
-		keep := float64(r.Match[s])/total >= f.threshold
+		keep := r.Match[s] >= enough
 		c.Pass[i] = keep
 		which := 0
 		if keep {
 			which = 1
 			sticky++
 		}
-		soonest[which] = min(soonest[which], f.ttft(c.Endpoints, s))
+		if t := f.ttft(c.Endpoints, s); t < soonest[which] {
+			soonest[which] = t
+		}
 	}
 	switch {
 	case sticky == 0:
@@ -120,12 +122,25 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	return c.Keep(cand, sticky)
 }
 
+// enough returns the fewest blocks of total that make an endpoint sticky. Where rounding matters, the quotient decides, as in
+// the EPP.
+func (f *filter) enough(total int) int32 {
+	n := int32(f.threshold * float64(total))
+	for n > 0 && float64(n-1)/float64(total) >= f.threshold {
+		n--
+	}
+	for float64(n)/float64(total) < f.threshold {
+		n++
+	}
+	return n
+}
+
 // ttft returns the time to the first token at slot, in milliseconds; infinite if it is not known.
 func (f *filter) ttft(e *scorers.Endpoints, s int32) float64 {
 	switch {
 	case !f.predictor:
 		return float64(e.InFlightTokens[s]) / f.throughput
-	case e.Predicted != nil && e.Predicted.Has[s] && e.Predicted.TTFT[s] == e.Predicted.TTFT[s]:
+	case e.Predicted != nil && e.Predicted.Has[s]:
 		return e.Predicted.TTFT[s]
 	}
 	return math.Inf(1)

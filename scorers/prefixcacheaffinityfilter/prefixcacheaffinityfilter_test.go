@@ -128,3 +128,15 @@ func TestParameters(t *testing.T) {
 		}
 	}
 }
+
+func TestEnoughIsWhereTheQuotientReachesTheThreshold(t *testing.T) {
+	for _, threshold := range []float64{.01, .1, .3, 1. / 3, .5, .7, .8, .9, .99, 1} {
+		f := &filter{threshold: threshold}
+		for total := 1; total < 3000; total += 7 {
+			n := int(f.enough(total))
+			if float64(n)/float64(total) < threshold || n > 0 && float64(n-1)/float64(total) >= threshold {
+				t.Errorf("%d of %d blocks for %v", n, total, threshold)
+			}
+		}
+	}
+}

@@ -144,3 +144,36 @@ func TestFiltersDoNotAllocate(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkFilter filters 1000 endpoints.
+func BenchmarkFilter(b *testing.B) {
+	eps := make([]plugintest.EP, 1000)
+	for i := range eps {
+		eps[i] = plugintest.EP{
+			Waiting: float64(i % 7), Running: float64(i % 11), KV: float64(i%10) / 10, InFlight: int32(i % 5), Tokens: int64(i),
+			Match: int32(i % 20), Models: []string{"a", "b", "m"}[i%3:], Labels: map[string]string{"llm-d.ai/role": "decode", "gpu": "h100"},
+			Attrs: map[string]float64{"core-metrics-extractor/load": float64(i)},
+			Pred:  &plugintest.Pred{TTFT: float64(i), TTFTHeadroom: float64(i%3) - 1},
+		}
+	}
+	req := plugintest.Req{
+		Tokens: 2000, Blocks: 20, Model: "m", Peer: "ns/ep-0", Headers: map[string]string{"test-epp-endpoint-selection": "10.0.0.9"},
+	}
+	for _, spec := range filters() {
+		if spec.Kinds&scorers.KindFilter == 0 {
+			continue
+		}
+		bed, err := plugintest.New(&spec, samples[spec.Type], eps, req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f, all := bed.Plugin.(scorers.Filter), bed.Candidates()
+		cand := make([]int32, len(all))
+		b.Run(spec.Type, func(b *testing.B) {
+			for b.Loop() {
+				copy(cand, all)
+				f.Filter(&bed.Cycle, cand)
+			}
+		})
+	}
+}

@@ -72,12 +72,31 @@ func newFilter(u *scorers.Setup) (any, error) {
 	return f, errors.Join(problems...)
 }
 
-// Filter implements scorers.Filter.
+// Filter implements scorers.Filter. It goes through the candidates once for each condition, along one column of numbers.
 func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
+	e, pass := c.Endpoints, c.Pass[:len(cand)]
+	for i := range pass {
+		pass[i] = true
+	}
+	for i := range f.conditions {
+		k := &f.conditions[i]
+		switch k.metric {
+		case metricActive:
+			for i, s := range cand {
+				if float64(e.InFlight[s]) > k.limit {
+					pass[i] = false
+				}
+			}
+		case metricRunning:
+			f.limit(e, cand, pass, e.Running, k.limit)
+		case metricWaiting:
+			f.limit(e, cand, pass, e.Queue, k.limit)
+		case metricKV:
+			f.limit(e, cand, pass, e.KVUsage, k.limit)
+		}
+	}
 	n := 0
-	for i, s := range cand {
-		keep := f.keeps(c.Endpoints, s)
-		c.Pass[i] = keep
+	for _, keep := range pass {
 		if keep {
 			n++
 		}
@@ -88,27 +107,11 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	return c.Keep(cand, n)
 }
 
-// keeps reports whether the endpoint keeps every limit. Its scraped numbers say nothing while they are not fresh.
-func (f *filter) keeps(e *scorers.Endpoints, s int32) bool {
-	scraped := e.Fresh[s] || f.parity && e.Scraped[s]
-	for i := range f.conditions {
-		c := &f.conditions[i]
-		v := 0.0
-		switch {
-		case c.metric == metricActive:
-			v = float64(e.InFlight[s])
-		case !scraped:
-			continue
-		case c.metric == metricRunning:
-			v = e.Running[s]
-		case c.metric == metricWaiting:
-			v = e.Queue[s]
-		default:
-			v = e.KVUsage[s]
-		}
-		if v > c.limit {
-			return false
+// limit drops what is above most in a column of scraped numbers, which say nothing while they are not fresh.
+func (f *filter) limit(e *scorers.Endpoints, cand []int32, pass []bool, column []float64, most float64) {
+	for i, s := range cand {
+		if column[s] > most && (e.Fresh[s] || f.parity && e.Scraped[s]) {
+			pass[i] = false
 		}
 	}
-	return true
 }
