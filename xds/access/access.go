@@ -4,8 +4,6 @@
 package access
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -21,13 +19,15 @@ import (
 type Options struct {
 	CertFile, KeyFile string  // the agent's certificate (PEM); without it there is no TLS
 	ClientCAFile      string  // certificates (PEM) of those who sign client certificates
-	BearerTokenFile   string  // the token that clients send as "Authorization: Bearer TOKEN"
+	BearerTokenFile   string  // the tokens, one a line, of which clients send one as "Authorization: Bearer TOKEN"
 	MaxConnections    int     // of all listeners together; 0 for no cap
 	RequestsPerSecond float64 // of one client address (IPv6: /64 network), over HTTP and opened gRPC calls; 0 for no limit
 }
 
-// minToken is the length of the shortest token in bytes: one that can be guessed is none.
-const minToken = 16
+const (
+	minToken  = 16 // bytes of the shortest token: one that can be guessed is none
+	maxTokens = 16 // in the file; a rotation needs two
+)
 
 // Policy is Options in force. Several goroutines may use it.
 type Policy struct {
@@ -35,7 +35,7 @@ type Policy struct {
 	log    *slog.Logger
 	certs  *watched[*tls.Certificate]
 	cas    *watched[*x509.CertPool]
-	token  *watched[[sha256.Size]byte]
+	token  *watched[tokens]
 	limits *limits
 	counts counts
 	now    func() time.Time
@@ -62,7 +62,7 @@ func New(o Options, log *slog.Logger) (*Policy, error) {
 		p.cas, errs[1] = watch(p, parseCAs, o.ClientCAFile)
 	}
 	if o.BearerTokenFile != "" {
-		p.token, errs[2] = watch(p, parseToken, o.BearerTokenFile)
+		p.token, errs[2] = watch(p, parseTokens, o.BearerTokenFile)
 	}
 	for i, field := range []string{"agent.tls.certFile, agent.tls.keyFile", "agent.tls.clientCAFile", "agent.bearerTokenFile"} {
 		if errs[i] != nil {
@@ -86,20 +86,6 @@ func parseCAs(files [][]byte) (*x509.CertPool, error) {
 		return nil, errors.New("has no certificate in PEM form")
 	}
 	return pool, nil
-}
-
-// parseToken keeps a hash, so that tokens of every length compare in the same time.
-func parseToken(files [][]byte) ([sha256.Size]byte, error) {
-	token := strings.TrimSpace(string(files[0]))
-	if len(token) < minToken {
-		return [sha256.Size]byte{}, fmt.Errorf("has %d characters; a token needs at least %d, such as those of \"openssl rand -hex 32\"", len(token), minToken)
-	}
-	for _, c := range []byte(token) {
-		if c <= ' ' || c > '~' {
-			return [sha256.Size]byte{}, errors.New("has a character that cannot stand in a header; use letters and digits, one token in the file")
-		}
-	}
-	return sha256.Sum256([]byte(token)), nil
 }
 
 // guarded reports whether clients have to show who they are.
@@ -152,7 +138,7 @@ var (
 	errNoCertificate = errors.New("a client certificate that the agent's CA signed is missing")
 	errNoToken       = errors.New("the bearer token is missing; send it as \"Authorization: Bearer TOKEN\"")
 	errNeither       = errors.New("a client certificate that the agent's CA signed or a bearer token is missing; one of them is enough")
-	errToken         = errors.New("the bearer token is not the agent's")
+	errToken         = errors.New("the bearer token is none of the agent's")
 	errExpired       = errors.New("the client certificate has expired since the connection was opened")
 	errRate          = errors.New("too many requests from this address; see agent.requestsPerSecond")
 )
@@ -171,8 +157,7 @@ func (p *Policy) check(state *tls.ConnectionState, authorization []string) error
 	}
 	if p.token != nil && len(authorization) == 1 {
 		if scheme, token, ok := strings.Cut(authorization[0], " "); ok && strings.EqualFold(scheme, "bearer") {
-			got, want := sha256.Sum256([]byte(strings.TrimSpace(token))), p.token.value()
-			if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+			if p.token.value().have(strings.TrimSpace(token)) {
 				return nil
 			}
 			err = errToken

@@ -161,7 +161,9 @@ func mustPolicy(t *testing.T, o Options) *Policy {
 func TestNewRefuses(t *testing.T) {
 	f := deploy(t, newCA(t))
 	f.write(t, "short", []byte("secret"))
-	f.write(t, "two", []byte("one-token-in-a-file\nanother-token-in-it"))
+	f.write(t, "split", []byte(token+"\nanother token in the file"))
+	f.write(t, "empty", []byte(" \n\n"))
+	f.write(t, "many", bytes.Repeat([]byte(token+"\n"), maxTokens+1))
 	f.write(t, "large", make([]byte, maxFile+1))
 	o := func(change func(*Options)) Options {
 		out := f.options("tls", "ca", "token")
@@ -178,8 +180,10 @@ func TestNewRefuses(t *testing.T) {
 		{"no certificate", o(func(o *Options) { o.CertFile = "nowhere" }), "agent.tls.certFile, agent.tls.keyFile: open nowhere"},
 		{"key of another certificate", o(func(o *Options) { o.KeyFile = f.name("ca.pem") }), "agent.tls.certFile, agent.tls.keyFile: " + f.name("cert.pem")},
 		{"CA that is none", o(func(o *Options) { o.ClientCAFile = f.name("token") }), "agent.tls.clientCAFile: " + f.name("token") + ": has no certificate in PEM form"},
-		{"short token", o(func(o *Options) { o.BearerTokenFile = f.name("short") }), "agent.bearerTokenFile: " + f.name("short") + ": has 6 characters; a token needs at least 16"},
-		{"two tokens", o(func(o *Options) { o.BearerTokenFile = f.name("two") }), "has a character that cannot stand in a header"},
+		{"short token", o(func(o *Options) { o.BearerTokenFile = f.name("short") }), "agent.bearerTokenFile: " + f.name("short") + ": line 1 has 6 characters; a token needs at least 16"},
+		{"token with spaces", o(func(o *Options) { o.BearerTokenFile = f.name("split") }), "line 2 has a character that cannot stand in a header"},
+		{"no token", o(func(o *Options) { o.BearerTokenFile = f.name("empty") }), "has no token; write one a line"},
+		{"many tokens", o(func(o *Options) { o.BearerTokenFile = f.name("many") }), "has 17 tokens; at most 16"},
 		{"large file", o(func(o *Options) { o.BearerTokenFile = f.name("large") }), "more than 1048576 bytes"},
 		{"negative cap", o(func(o *Options) { o.MaxConnections = -1 }), "agent.maxConnections: -1 is negative"},
 		{"negative rate", o(func(o *Options) { o.RequestsPerSecond = -1 }), "agent.requestsPerSecond: -1 is negative"},

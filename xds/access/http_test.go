@@ -207,6 +207,10 @@ func TestRotation(t *testing.T) {
 	check("old CA", 0, after.client(before, time.Hour))
 
 	check("token before", 200, after.client(nil, 0), "Authorization", "Bearer "+token)
+	f.write(t, "token", []byte(token+"\n\nanother-token-of-good-length\n"))
+	check("old token beside the new one", 200, after.client(nil, 0), "Authorization", "Bearer "+token)
+	check("new token beside the old one", 200, after.client(nil, 0), "Authorization", "Bearer another-token-of-good-length")
+	check("both tokens in one", 401, after.client(nil, 0), "Authorization", "Bearer "+token+" another-token-of-good-length")
 	f.write(t, "token", []byte("another-token-of-good-length"))
 	check("old token", 401, after.client(nil, 0), "Authorization", "Bearer "+token)
 	check("new token", 200, after.client(nil, 0), "Authorization", "Bearer another-token-of-good-length")
