@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -25,11 +26,11 @@ const (
 
 // Options are the flags of a command that talks to the agent. The struct can be embedded in a command.
 type Options struct {
-	Agent     string `default:"http://127.0.0.1:18001" placeholder:"URL" help:"The agent's address. Default ${default}."`
+	Agent     string `default:"http://127.0.0.1:18001" placeholder:"URL" help:"The agent's HTTP address, as a URL or HOST:PORT. Default ${default}."`
 	CAFile    string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) that the agent's certificate is checked against. Default: the system's."`
 	CertFile  string `name:"cert-file" placeholder:"FILE" help:"Client certificate (PEM), if the agent asks for one."`
 	KeyFile   string `name:"key-file" placeholder:"FILE" help:"Key (PEM) of the client certificate."`
-	TokenFile string `name:"token-file" placeholder:"FILE" help:"File with the bearer token, if the agent asks for one."`
+	TokenFile string `name:"token-file" placeholder:"FILE" help:"File with the bearer token, if the agent asks for one. Of several lines the first is sent."`
 }
 
 // Client talks to one agent. Several goroutines may use it.
@@ -41,6 +42,9 @@ type Client struct {
 
 // New checks o, reads its files and returns a client. It does not connect.
 func New(o Options) (*Client, error) {
+	if _, _, err := net.SplitHostPort(o.Agent); err == nil && !strings.Contains(o.Agent, "/") {
+		o.Agent = o.scheme() + "://" + o.Agent
+	}
 	u, err := url.Parse(o.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("--agent: %w", err)
@@ -61,11 +65,21 @@ func New(o Options) (*Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--token-file: %w", err)
 		}
-		if c.token = strings.TrimSpace(string(b)); c.token == "" {
+		// The agent's own file may have several tokens.
+		first, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+		if c.token = strings.TrimSpace(first); c.token == "" {
 			return nil, fmt.Errorf("--token-file: %s is empty", o.TokenFile)
 		}
 	}
 	return c, nil
+}
+
+// scheme returns that of an address without one: files for TLS say that it is meant.
+func (o *Options) scheme() string {
+	if o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
+		return "https"
+	}
+	return "http"
 }
 
 // tls returns the TLS settings for scheme.
@@ -117,7 +131,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, Error{fmt.Errorf("ask the agent: %w", err)}
+		return nil, Error{fmt.Errorf("ask the agent: %w", c.plainly(err))}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -132,6 +146,18 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("agent answers more than %d bytes to %s", maxAnswer, path)
 	}
 	return b, nil
+}
+
+// plainly replaces an error that shows the bytes of another protocol by what that probably is.
+func (c *Client) plainly(err error) error {
+	text := err.Error()
+	switch {
+	case !strings.Contains(text, "malformed HTTP"):
+		return err
+	case strings.Contains(text, `"\x15\x03`):
+		return fmt.Errorf("%s answers in TLS: write https:// and --ca-file", c.base)
+	}
+	return fmt.Errorf("%s does not answer in HTTP/1.1: it is probably the agent's xDS (agent.xdsListen); give the address of its HTTP (agent.listen)", c.base)
 }
 
 // JSON decodes the body of path into v.

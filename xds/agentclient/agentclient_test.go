@@ -7,12 +7,14 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -33,7 +35,7 @@ func TestNewRefuses(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"no URL", Options{Agent: "127.0.0.1:18001"}, "--agent: "},
+		{"no URL", Options{Agent: "127.0.0.1"}, `--agent: "127.0.0.1" is not like http://127.0.0.1:18001`},
 		{"other scheme", Options{Agent: "ftp://a"}, `--agent: "ftp://a" is not like http://127.0.0.1:18001`},
 		{"path", Options{Agent: "http://a/x"}, "--agent: "},
 		{"user", Options{Agent: "http://u:p@a"}, "--agent: "},
@@ -68,7 +70,7 @@ func TestGet(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	c, err := New(Options{Agent: s.URL + "/", TokenFile: file(t, "secret\n")})
+	c, err := New(Options{Agent: s.URL + "/", TokenFile: file(t, "secret\nanother\n")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +92,65 @@ func TestGet(t *testing.T) {
 	defer stranger.Close()
 	if _, err := stranger.Get(t.Context(), "/json"); err == nil || !strings.Contains(err.Error(), "401 Unauthorized to /json: no token") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestAddressAlone leaves out the scheme.
+func TestAddressAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"address", Options{Agent: "127.0.0.1:18001"}, "http://127.0.0.1:18001"},
+		{"name", Options{Agent: "localhost:18001"}, "http://localhost:18001"},
+		{"IPv6", Options{Agent: "[::1]:18001"}, "http://[::1]:18001"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := New(tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.base != tt.want {
+				t.Errorf("base %s, want %s", c.base, tt.want)
+			}
+		})
+	}
+	if o := (Options{Agent: "a:1", CAFile: "x"}); o.scheme() != "https" {
+		t.Error("a CA file does not mean https")
+	}
+}
+
+// TestOtherProtocol asks a port that speaks gRPC or TLS.
+func TestOtherProtocol(t *testing.T) {
+	for _, tt := range []struct{ name, answer, want string }{
+		{"HTTP/2", "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00", "probably the agent's xDS (agent.xdsListen)"},
+		{"TLS", "\x15\x03\x01\x00\x02\x02\x16", "write https://"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			var running sync.WaitGroup
+			defer running.Wait()
+			running.Go(func() {
+				if conn, err := l.Accept(); err == nil {
+					_, _ = conn.Read(make([]byte, 1024))
+					_, _ = io.WriteString(conn, tt.answer)
+					_ = conn.Close()
+				}
+			})
+			c, err := New(Options{Agent: l.Addr().String()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := c.Get(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), `\x`) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
 	}
 }
 
