@@ -13,6 +13,7 @@ const neutral = 0.5
 // Spec describes the plugin type.
 var Spec = scorers.Spec{
 	Type:        Type,
+	Aliases:     []string{"kv-cache-scorer"},
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
 	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },

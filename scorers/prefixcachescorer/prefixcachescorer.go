@@ -22,8 +22,9 @@ const (
 
 // Spec describes the plugin type.
 var Spec = scorers.Spec{
-	Type:  Type,
-	Kinds: scorers.KindScorer,
+	Type:    Type,
+	Aliases: []string{"prefix-scorer"},
+	Kinds:   scorers.KindScorer,
 	Params: []scorers.Param{
 		{Name: paramWeight, Default: 0.0, Min: 0, Max: 1, Doc: "share of the match length in the score; the rest is the match ratio"},
 		{Name: paramScale, Default: float64(defaultScale), Doc: "tokens at which the match length counts in full; above 0 if the weight is"},

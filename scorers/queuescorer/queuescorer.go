@@ -15,6 +15,7 @@ const minSpread = 1
 // Spec describes the plugin type.
 var Spec = scorers.Spec{
 	Type:        Type,
+	Aliases:     []string{"queue-depth-scorer"},
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
 	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },
