@@ -28,6 +28,7 @@ type cli struct {
 	Check    checkCmd    `cmd:"" help:"Say what is wrong with a configuration, or what is in force by it. Exit code 2 if something is wrong."`
 	Status   statusCmd   `cmd:"" help:"Say which plan every Envoy has, and what it refuses. Exit code 1 if something is refused."`
 	Snapshot snapshotCmd `cmd:"" help:"Print what the agent publishes: endpoints, the ages of their numbers, and what the filters report of them."`
+	Explain  explainCmd  `cmd:"" help:"Ask an Envoy what it would do with a request, without sending it to a model server. Exit code 1 if no endpoint would get it."`
 	Schema   schemaCmd   `cmd:"" help:"Print the JSON Schema of the configuration, for editors."`
 	Version  struct{}    `cmd:"" help:"Print the version."`
 }
@@ -83,6 +84,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.Status.run(ctx, stdout)
 	case "snapshot":
 		err = c.Snapshot.run(ctx, stdout, stderr)
+	case "explain":
+		err = c.Explain.run(ctx, os.Stdin, stdout)
 	case "schema":
 		err = c.Schema.run(stdout)
 	case "version":
