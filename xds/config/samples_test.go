@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,9 @@ func TestSamplesLoad(t *testing.T) {
 			}
 			if len(c.Warnings) != 0 {
 				t.Errorf("warnings: %v", c.Warnings)
+			}
+			if len(c.Inactive) != 0 {
+				t.Errorf("not active: %v", c.Inactive)
 			}
 			p, err := plan.Parse(plan.Append(nil, c.Plan(Settings{})))
 			if err != nil {
@@ -107,5 +111,56 @@ func TestEdgePresetNeedsNoAgent(t *testing.T) {
 	}
 	if !c.Zerohop.Agent.Disabled {
 		t.Error("the agent is enabled")
+	}
+}
+
+// TestPresets checks that each preset uses what it is named for.
+func TestPresets(t *testing.T) {
+	for name, types := range map[string][]string{
+		"default.yaml":                {"queue-scorer", "kv-cache-utilization-scorer", "prefix-cache-scorer"},
+		"sticky-until-saturated.yaml": {"prefix-cache-affinity-filter", "inflight-load-producer", "token-load-scorer"},
+		"lora.yaml":                   {"lora-affinity-scorer"},
+		"slo.yaml":                    {"probabilistic-admitter", "utilization-filter"},
+		"low-latency-edge.yaml":       {"prefix-cache-scorer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, err := os.ReadFile(filepath.Join(samples, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := Load(doc, registry.Specs())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, typ := range types {
+				if !slices.ContainsFunc(c.Plugins, func(p plan.Plugin) bool { return p.Type == typ }) {
+					t.Errorf("there is no %s", typ)
+				}
+			}
+		})
+	}
+}
+
+// TestDefaultPresetIsTheDefault checks that default.yaml, epp.yaml and no document at all score alike.
+func TestDefaultPresetIsTheDefault(t *testing.T) {
+	want, err := Load(nil, registry.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"default.yaml", "epp.yaml"} {
+		doc, err := os.ReadFile(filepath.Join(samples, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Load(doc, registry.Specs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want.Profiles, got.Profiles); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if want.Prefix != got.Prefix {
+			t.Errorf("%s: prefix %+v", name, got.Prefix)
+		}
 	}
 }
