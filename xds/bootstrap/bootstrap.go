@@ -34,6 +34,9 @@ type Options struct {
 	Endpoints []netip.AddrPort // members of the cluster for destination mode list, where there is no agent
 	Fallback  []netip.AddrPort // endpoints of the fallback cluster
 	Upstream  TLS              // how Envoy connects to the endpoints
+	// SecretsDir is the folder of the files that Secrets returns, as Envoy sees it. Empty means that Envoy reads certificates
+	// and tokens when it starts only.
+	SecretsDir string
 }
 
 // Node is the node of the bootstrap.
@@ -89,11 +92,14 @@ func (o *Options) check() []error {
 	line("path of the module", o.Wasm)
 	line("node id", o.Node.ID)
 	line("node cluster", o.Node.Cluster)
-	problems = append(problems, o.Upstream.check("TLS to the endpoints")...)
+	problems = append(problems, o.Upstream.check("TLS to the endpoints", upstreamFlags)...)
 	if o.Agent != nil {
-		problems = append(problems, o.Agent.TLS.check("TLS to the agent")...)
-		if o.Agent.TLS.AutoSNI {
-			problems = append(problems, errors.New("TLS to the agent: a server name is needed; requests to the agent have no client's Host header"))
+		problems = append(problems, o.Agent.TLS.check("TLS to the agent", agentFlags)...)
+	}
+	if o.SecretsDir != "" {
+		line("--secrets-dir", o.SecretsDir)
+		if len(o.secrets()) == 0 {
+			problems = append(problems, errors.New("--secrets-dir: there is no secret; give --agent-token-file, --agent-tls-ca or --upstream-tls-ca, or leave it out"))
 		}
 	}
 	return problems
@@ -106,7 +112,9 @@ type values struct {
 	PlanText            string
 	Edge                bool
 	AgentHTTP, AgentXDS []netip.AddrPort
-	ControlTLS          TLS
+	// How Envoy connects to the agent's HTTP, to its ADS and to the endpoints.
+	AgentTLS, ControlTLS, UpstreamTLS tlsValues
+	TokenSecret                       secret
 
 	DestinationHeader, FallbackHeader                     string
 	Stripped                                              []string
@@ -147,10 +155,13 @@ func newValues(o Options) *values {
 	if o.Plan != nil && o.Plan.Agent.Cluster != "" {
 		v.AgentCluster = o.Plan.Agent.Cluster
 	}
+	v.UpstreamTLS = o.tlsValues(o.Upstream, secretUpstream)
 	if a := o.Agent; a != nil {
 		v.AgentHTTP, v.AgentXDS = []netip.AddrPort{a.HTTP}, []netip.AddrPort{a.XDS}
-		v.ControlTLS = a.TLS
+		v.AgentTLS = o.tlsValues(a.TLS, secretAgent)
+		v.ControlTLS = v.AgentTLS
 		v.ControlTLS.HTTP2 = true
+		v.TokenSecret = o.tokenSecret()
 	}
 	return v
 }
@@ -163,7 +174,9 @@ var (
 )
 
 // execute runs one template.
-func (v *values) execute(name string) ([]byte, error) {
+func (v *values) execute(name string) ([]byte, error) { return execute(name, v) }
+
+func execute(name string, v any) ([]byte, error) {
 	t := template.New("envoy.yaml")
 	include := func(name string, data any) (string, error) {
 		var b bytes.Buffer

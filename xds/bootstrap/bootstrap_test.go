@@ -179,12 +179,14 @@ func variants() map[string]Options {
 	secured.Agent.TLS = TLS{CAFile: "ca: #.pem", SNI: "agent", CertFile: "c", KeyFile: "k"}
 	secured.Agent.TokenFile = "token"
 	secured.Upstream = TLS{CAFile: "ca", SNI: "10.0.0.1", HTTP2: true}
+	followed := secured
+	followed.SecretsDir = "/etc/secrets: #"
 	edge := testOptions(plan.DestinationList)
 	edge.Agent = nil
 	edge.Upstream = TLS{CAFile: "ca", AutoSNI: true}
 	return map[string]Options{
 		"header": testOptions(plan.DestinationHeader), "filter_state": testOptions(plan.DestinationFilterState),
-		"list": testOptions(plan.DestinationList), "secured": secured, "edge": edge,
+		"list": testOptions(plan.DestinationList), "secured": secured, "followed": followed, "edge": edge,
 	}
 }
 

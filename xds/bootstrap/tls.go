@@ -22,22 +22,36 @@ func (t TLS) IsIP() bool {
 	return err == nil
 }
 
+// tlsFlags are the flags of "zerohop render envoy" by which the settings of one kind of server come.
+type tlsFlags struct{ ca, sni, autoSNI, cert, key string }
+
+var (
+	agentFlags    = tlsFlags{"--agent-tls-ca", "--agent-tls-sni", "", "--agent-tls-cert", "--agent-tls-key"}
+	upstreamFlags = tlsFlags{"--upstream-tls-ca", "--upstream-tls-sni", "--upstream-tls-auto-sni", "--upstream-client-cert", "--upstream-client-key"}
+)
+
 // check returns what is wrong. A server whose name is not checked could be anybody's with a certificate of that authority.
-func (t TLS) check(what string) []error {
+func (t TLS) check(what string, flags tlsFlags) []error {
 	var problems []error
-	add := func(text string) { problems = append(problems, fmt.Errorf("%s: %s", what, text)) }
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf(what+": "+format, args...))
+	}
 	used := t.SNI != "" || t.AutoSNI || t.CertFile != "" || t.KeyFile != ""
 	if t.CAFile == "" && used {
-		add("a CA file is needed, or Envoy would believe any certificate")
+		add("a CA file is needed (%s), or Envoy would believe any certificate", flags.ca)
 	}
-	if t.CAFile != "" && t.SNI == "" && !t.AutoSNI {
-		add("a server name is needed that the certificates carry, or the client's Host header as one")
+	switch named := t.SNI != "" || t.AutoSNI && flags.autoSNI != ""; {
+	case t.CAFile == "" || named:
+	case flags.autoSNI == "":
+		add("a server name is needed (%s): the name or IP address that the agent's certificate carries", flags.sni)
+	default:
+		add("a server name is needed: one that all certificates carry (%s), or the client's Host header (%s)", flags.sni, flags.autoSNI)
 	}
 	if t.SNI != "" && t.AutoSNI {
-		add("the server name is either fixed or the client's Host header, not both")
+		add("the server name is either fixed (%s) or the client's Host header (%s), not both", flags.sni, flags.autoSNI)
 	}
 	if (t.CertFile == "") != (t.KeyFile == "") {
-		add("a client certificate needs both its file and the file of its key")
+		add("a client certificate needs both its file (%s) and the file of its key (%s)", flags.cert, flags.key)
 	}
 	for _, text := range []string{t.CAFile, t.SNI, t.CertFile, t.KeyFile} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {

@@ -78,11 +78,13 @@ func TestRefusedOptions(t *testing.T) {
 		{"no module", func(o *Options) { o.Wasm = "" }, "path of the module: must be one line of text"},
 		{"node id", func(o *Options) { o.Node.ID = "" }, "node id: must be one line of text"},
 		{"name without CA", func(o *Options) { o.Upstream = TLS{SNI: "x"} }, "TLS to the endpoints: a CA file is needed"},
-		{"CA without name", func(o *Options) { o.Upstream = TLS{CAFile: "x"} }, "TLS to the endpoints: a server name is needed"},
-		{"two names", func(o *Options) { o.Upstream = TLS{CAFile: "x", SNI: "x", AutoSNI: true} }, "either fixed or the client's Host header"},
-		{"key without certificate", func(o *Options) { o.Upstream = TLS{CAFile: "x", SNI: "x", KeyFile: "k"} }, "needs both its file and the file of its key"},
+		{"CA without name", func(o *Options) { o.Upstream = TLS{CAFile: "x"} }, "or the client's Host header (--upstream-tls-auto-sni)"},
+		{"two names", func(o *Options) { o.Upstream = TLS{CAFile: "x", SNI: "x", AutoSNI: true} }, "either fixed (--upstream-tls-sni) or the client's Host header (--upstream-tls-auto-sni)"},
+		{"key without certificate", func(o *Options) { o.Upstream = TLS{CAFile: "x", SNI: "x", KeyFile: "k"} }, "the file of its key (--upstream-client-key)"},
 		{"control character", func(o *Options) { o.Agent.TLS = TLS{CAFile: "x\n", SNI: "x"} }, "TLS to the agent: names must have no control characters"},
-		{"name of the agent by Host", func(o *Options) { o.Agent.TLS = TLS{CAFile: "x", AutoSNI: true} }, "TLS to the agent: a server name is needed"},
+		{"name of the agent by Host", func(o *Options) { o.Agent.TLS = TLS{CAFile: "x", AutoSNI: true} }, "TLS to the agent: a server name is needed (--agent-tls-sni)"},
+		{"no name of the agent", func(o *Options) { o.Agent.TLS = TLS{CAFile: "x"} }, "TLS to the agent: a server name is needed (--agent-tls-sni): the name"},
+		{"no secret", func(o *Options) { o.SecretsDir = "s" }, "--secrets-dir: there is no secret; give --agent-token-file"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/zerohop/zerohop/shared/plan"
@@ -31,6 +32,7 @@ type envoyCmd struct {
 	Wasm            string           `default:"build/out/zerohop.wasm" placeholder:"FILE" help:"The module, as Envoy finds it. Default ${default}."`
 	Fallback        []netip.AddrPort `placeholder:"IP:PORT" help:"Endpoints of the fallback cluster. Default: those of the endpoint file."`
 	Upstream        upstreamFlags    `embed:"" prefix:"upstream-"`
+	SecretsDir      string           `placeholder:"DIR" help:"Let Envoy follow changes of the token and certificate files: write for each a file here by which it finds them. Envoy must find this folder by the same path. Default: Envoy reads them when it starts only."`
 	Output          string           `short:"o" placeholder:"FILE" help:"Where to write. Default: standard output."`
 }
 
@@ -62,6 +64,9 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 	if interval := c.Zerohop.Scrape.Interval; interval < minInterval {
 		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", interval, minInterval)}
 	}
+	if len(eps) == 0 && c.Zerohop.Agent.Disabled {
+		return usageError{fmt.Errorf("%s: a bootstrap without agent needs its endpoints in a file: give --endpoints FILE or discovery.endpoints; Envoy alone does not ask DNS", e.name())}
+	}
 	o := e.options(c, eps)
 	if err := errors.Join(distinct(o), reachable(o.Agent)); err != nil {
 		return usageError{err}
@@ -75,12 +80,40 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := e.writeSecrets(o); err != nil {
+		return err
+	}
 	if e.Output == "" {
 		_, err = stdout.Write(out)
 		return err
 	}
 	if err := os.WriteFile(e.Output, out, 0o644); err != nil {
 		return fmt.Errorf("--output: %w", err)
+	}
+	return nil
+}
+
+// writeSecrets writes the files by which Envoy finds what it follows. Each is put in its place by a rename, since an Envoy may
+// be reading it.
+func (e *envoyCmd) writeSecrets(o bootstrap.Options) error {
+	files, err := bootstrap.Secrets(o)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(files) > 0 {
+		if err := os.MkdirAll(e.SecretsDir, 0o755); err != nil {
+			return fmt.Errorf("--secrets-dir: %w", err)
+		}
+	}
+	for _, f := range files {
+		name := filepath.Join(e.SecretsDir, f.Name)
+		err := os.WriteFile(name+".new", f.Text, 0o644)
+		if err == nil {
+			err = os.Rename(name+".new", name)
+		}
+		if err != nil {
+			return fmt.Errorf("--secrets-dir: %w", err)
+		}
 	}
 	return nil
 }
@@ -116,7 +149,7 @@ func (e *envoyCmd) options(c *config.Config, eps []discovery.Endpoint) bootstrap
 	settings := config.Settings{Endpoints: eps}
 	o := bootstrap.Options{
 		Node: bootstrap.Node{ID: e.NodeID, Cluster: e.NodeCluster}, Listen: e.Listen, Admin: e.Admin, Wasm: e.Wasm,
-		Endpoints: addresses, Fallback: e.Fallback, Upstream: e.Upstream.tls(),
+		Endpoints: addresses, Fallback: e.Fallback, Upstream: e.Upstream.tls(), SecretsDir: e.SecretsDir,
 	}
 	if len(o.Fallback) == 0 {
 		o.Fallback = addresses

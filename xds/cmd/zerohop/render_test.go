@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -30,6 +32,8 @@ func TestRenderedAgent(t *testing.T) {
 		{"the certificate says it", secured, append(overTLS, "--agent-tls-cert", "c", "--agent-tls-key", "k"), 0, "tls_certificates", ""},
 		{"token in plain text", "agent: {listen: \"10.0.0.1:1\", bearerTokenFile: t}\n", []string{"--agent-token-file", "t"}, 0, "", "the token crosses the network in plain text"},
 		{"half a certificate", "", append(overTLS, "--agent-tls-cert", "c"), 2, "", "TLS to the agent: a client certificate needs both"},
+		{"no name of the agent", "", []string{"--agent-tls-ca", "ca"}, 2, "", "a server name is needed (--agent-tls-sni)"},
+		{"nothing to follow", "", []string{"--secrets-dir", "s"}, 2, "", "--secrets-dir: there is no secret"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,5 +49,37 @@ func TestRenderedAgent(t *testing.T) {
 				t.Errorf("stderr has no %q:\n%s", tt.stderr, &stderr)
 			}
 		})
+	}
+}
+
+// TestSecretsDir writes the files by which Envoy follows its secrets, over those of an earlier run too.
+func TestSecretsDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	for range 2 {
+		args := []string{"render", "envoy", "--config-file", write(t, "c.yaml", ""), "--endpoints", repoEndpoints, "--agent-token-file", "/run/token", "--secrets-dir", dir}
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), args, &stdout, &stderr); code != 0 {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		if !strings.Contains(stdout.String(), filepath.ToSlash(dir)+"/agent_token.yaml") || strings.Contains(stdout.String(), "/run/token") {
+			t.Errorf("the bootstrap does not refer to the file:\n%s", &stdout)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
+	if err != nil || !strings.Contains(string(b), `filename: "/run/token"`) {
+		t.Errorf("%v in\n%s", err, b)
+	}
+}
+
+// TestNoAgentNoEndpoints refuses a bootstrap that could serve nothing.
+func TestNoAgentNoEndpoints(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"render", "envoy", "--config-file", write(t, "c.yaml", ""), "--no-agent"}, &stdout, &stderr)
+	if code != exitUsage || stdout.Len() != 0 || !strings.Contains(stderr.String(), "give --endpoints FILE") {
+		t.Errorf("exit code %d, %s", code, &stderr)
 	}
 }
