@@ -7,6 +7,7 @@
 //	failures   endpoints, agent and filter fail, and requests go on as the failure rules say
 //	listed     in destination mode list Envoy retries by the list, and the filter knows who served
 //	reports    what workers did reaches the agent
+//	explained  picks are explained to whom it may be
 //	responses  answers pass as they are, and clients that leave leave nothing behind
 //
 // Starting an Envoy compiles the module for about three seconds, so tests share a bed where they can.

@@ -1,0 +1,197 @@
+// Package explained shows on a real Envoy how picks are explained: in response headers and by dry runs, to clients in trusted
+// networks only, and in the access log to whoever reads it.
+package explained
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/shared/names"
+)
+
+func TestMain(m *testing.M) { os.Exit(traffic.Main(m)) }
+
+const dryRunPath = names.PathExplain + "?path=" + traffic.PathChat + "&more="
+
+// start starts a bed that explains picks to the networks.
+func start(t *testing.T, mode, networks string) *traffic.Bed {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(filepath.Join(root, "config", "epp.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = append(config, "---\napiVersion: zerohop.dev/v1alpha1\nkind: ZerohopConfig\n"...)
+	if networks != "" {
+		config = append(config, "explain: {trustedNetworks: ["+networks+"]}\n"...)
+	}
+	return traffic.Start(t, traffic.Options{Sim: traffic.Instant(), Options: harness.Options{Config: config, DestinationMode: mode}})
+}
+
+func asked() http.Header { return http.Header{"X-Zerohop-Explain": {names.ExplainHeaders}} }
+
+// explanation returns the names of the headers that explain a response, in no order.
+func explanation(h http.Header) map[string]string {
+	out := map[string]string{}
+	for name, values := range h {
+		if lower := strings.ToLower(name); strings.HasPrefix(lower, "x-zerohop-") {
+			out[lower] = strings.Join(values, " AND ")
+		}
+	}
+	return out
+}
+
+// TestExplained explains to the tests' own network.
+func TestExplained(t *testing.T) {
+	traffic.EachMode(t, func(t *testing.T, mode string) {
+		b := start(t, mode, "127.0.0.0/8")
+		t.Run("headers", func(t *testing.T) { headers(t, b) })
+		t.Run("headers to one that does not ask", func(t *testing.T) { unasked(t, b) })
+		t.Run("dry run", func(t *testing.T) { dryRun(t, b) })
+		t.Run("chain", func(t *testing.T) { chain(t, b) })
+		t.Run("command", func(t *testing.T) { command(t, b) })
+	})
+}
+
+func headers(t *testing.T, b *traffic.Bed) {
+	for _, http2 := range []bool{false, true} {
+		r := b.Do(t, traffic.Request{Body: traffic.ChatBody(traffic.Text(1, 3000)), Header: asked(), HTTP2: http2})
+		pick := b.Pick(t, r.ID)
+		got := explanation(r.Header)
+		want := map[string]string{
+			names.HeaderExplain:      names.ExplainHeaders,
+			names.HeaderCandidates:   "candidates=3 left=3",
+			names.HeaderProfile:      "default handler=single-profile-handler reason=scored parity=none revision=",
+			names.HeaderMatch:        fmt.Sprintf("matched=%d total=%d universal=%d block=%d tokens=%d", pick.Matched, pick.Total, pick.Universal, pick.Block, pick.Tokens),
+			names.HeaderInputs:       "snapshot_ms=",
+			names.HeaderPick:         pick.Endpoint + " ties=",
+			names.HeaderScore + "-1": "",
+			names.HeaderScore + "-2": "",
+			names.HeaderScore + "-3": "",
+		}
+		if r.Status != 200 || len(got) != len(want) {
+			t.Errorf("status %d, headers %q", r.Status, got)
+		}
+		for name, prefix := range want {
+			if value, ok := got[name]; !ok || !strings.HasPrefix(value, prefix) || strings.Contains(value, " AND ") {
+				t.Errorf("%s: %q, want %q…", name, value, prefix)
+			}
+		}
+		if s := got[names.HeaderScore+"-1"]; !strings.HasPrefix(s, pick.Endpoint+" ") || !strings.Contains(s, "prefix-cache-scorer=") || !strings.Contains(s, "*3") {
+			t.Errorf("best %q, picked %s", s, pick.Endpoint)
+		}
+		for _, a := range b.Arrivals(r.ID) {
+			if got := a.Headers.Get(names.HeaderExplain); got != "" {
+				t.Errorf("the endpoint saw %s: %s", names.HeaderExplain, got)
+			}
+		}
+	}
+}
+
+func unasked(t *testing.T, b *traffic.Bed) {
+	r := b.Do(t, traffic.Request{Body: traffic.ChatBody("hello")})
+	if got := explanation(r.Header); len(got) != 0 {
+		t.Errorf("explained %q", got)
+	}
+}
+
+func dryRun(t *testing.T, b *traffic.Bed) {
+	for _, http2 := range []bool{false, true} {
+		r := b.Do(t, traffic.Request{Path: dryRunPath, Body: traffic.ChatBody(traffic.Text(2, 200_000)), HTTP2: http2})
+		var a struct {
+			Outcome string
+			Request struct{ Tokens int }
+			Best    []struct{ Address string }
+		}
+		if err := json.Unmarshal(r.Body, &a); err != nil {
+			t.Fatalf("status %d, body %s: %v", r.Status, r.Body, err)
+		}
+		if r.Status != 200 || r.Header.Get(names.HeaderExplain) != names.ExplainDryRun || a.Outcome != "scored" || a.Request.Tokens < 50_000 || len(a.Best) != 3 {
+			t.Errorf("status %d, headers %v, body %s", r.Status, r.Header, r.Body)
+		}
+		if got := b.Entry(t, r.ID).String("details"); got != "zerohop_explain" {
+			t.Errorf("details %q", got)
+		}
+		if n := len(b.Arrivals(r.ID)); n != 0 {
+			t.Errorf("arrived at %d endpoints", n)
+		}
+	}
+}
+
+// chain asserts that the access log has a sample of the prompt's hashes.
+func chain(t *testing.T, b *traffic.Bed) {
+	r := b.Do(t, traffic.Request{Body: traffic.ChatBody(traffic.Text(3, 4000))})
+	e := b.Entry(t, r.ID)
+	pick, err := traffic.ParsePick(e.String("pick"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 1 // of the last block, and of each power of two before it
+	for n := 1; n < pick.Total+pick.Universal; n *= 2 {
+		want++
+	}
+	if got := e.String("chain"); strings.Count(got, ",")+1 != want || len(got) != 17*want-1 {
+		t.Errorf("chain %q of %d blocks, want %d hashes", got, pick.Total, want)
+	}
+}
+
+// command runs zerohop explain.
+func command(t *testing.T, b *traffic.Bed) {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := filepath.Join(t.TempDir(), "body.json")
+	if err := os.WriteFile(body, traffic.ChatBody("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "build", "out", "zerohop"), "explain", "--request", body, "--envoy", b.URL())
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	for _, want := range []string{"outcome", "scored", "single-profile-handler", "queue-scorer*2", "ENDPOINT"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("output has no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestNotExplained asks where nobody may ask, and from an address that may not.
+func TestNotExplained(t *testing.T) {
+	for _, c := range []struct {
+		name, networks string
+		status         int
+		details        string
+		refused        float64
+	}{
+		{"off", "", 404, "direct_response", 0},
+		{"another network", "10.0.0.0/8", 403, "zerohop_explain_refused", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := start(t, "header", c.networks)
+			r := b.Do(t, traffic.Request{Body: traffic.ChatBody("hello"), Header: asked()})
+			if got := explanation(r.Header); r.Status != 200 || len(got) != 0 {
+				t.Errorf("status %d, explained %q", r.Status, got)
+			}
+			d := b.Do(t, traffic.Request{Path: dryRunPath, Body: traffic.ChatBody("hello")})
+			if details := b.Entry(t, d.ID).String("details"); d.Status != c.status || details != c.details || len(b.Arrivals(d.ID)) != 0 {
+				t.Errorf("dry run: status %d, details %s, %d arrivals", d.Status, details, len(b.Arrivals(d.ID)))
+			}
+			b.WaitCounters(t, map[string]float64{"zerohop_explain_refused_total": c.refused})
+		})
+	}
+}
