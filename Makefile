@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vllm replay bench bench-agent fuzz lint fmt clean
+.PHONY: help run build test test-vllm conformance replay bench bench-agent fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -38,6 +38,9 @@ test: ## run all tests but those on a real vLLM
 
 test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and libnuma1)
 	$(GO) test -tags vllm -count 1 -timeout 20m -v ./e2e/vllm/...
+
+conformance: ## compare with the vectors of the EPP's specification, into build/out/conformance.txt
+	@$(GO) test -count 1 -run '^Test(Conformance|IDs|Compat)' ./e2e/conformance; status=$$?; cat $(OUT)/conformance.txt; exit $$status
 
 # TRACE, REQUESTS and the like are flags of the command; see go run ./e2e/replay -help.
 replay: ## replay a trace through Envoy, with zerohop and round robin, into build/out/replay.json
