@@ -61,7 +61,7 @@ func newEngine(name string, metrics [quantities]promtext.Want) *engine {
 
 // labelled is the series of a family that has this label.
 func labelled(family, name, value string) promtext.Want {
-	return promtext.Want{Family: family, Match: promtext.Label{Name: name, Value: value}}
+	return promtext.Want{Family: family, Match: []promtext.Label{{Name: name, Value: value}}}
 }
 
 // engines are the names of the EPP's core-metrics-extractor. Of several series of a gauge the newest counts, as there, and of

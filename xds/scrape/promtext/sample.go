@@ -12,8 +12,7 @@ import (
 func (s *Scanner) sample(f *family, text []byte, inside bool, values []Value) error {
 	f.typed = true
 	for _, i := range f.wants {
-		w := &s.wants[i]
-		s.matched[i], s.have[i], s.number[i] = w.Match.Name == "", false, math.NaN()
+		s.matched[i], s.have[i], s.number[i] = 0, false, math.NaN()
 		clear(s.found[i])
 	}
 	text = trimBlank(text)
@@ -118,8 +117,14 @@ func (s *Scanner) label(f *family, name, text []byte) ([]byte, error) {
 func (s *Scanner) take(f *family, name, value []byte) error {
 	for _, i := range f.wants {
 		w := &s.wants[i]
-		if string(name) == w.Match.Name {
-			s.matched[i] = string(value) == w.Match.Value
+		for m := range w.Match {
+			if string(name) != w.Match[m].Name {
+				continue
+			}
+			s.matched[i] &^= 1 << m
+			if string(value) == s.escaped[i][m] {
+				s.matched[i] |= 1 << m
+			}
 		}
 		if string(name) == w.From {
 			if s.have[i] {

@@ -19,6 +19,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Combine says how the series of a family become one number.
@@ -35,12 +36,15 @@ const (
 // Label is a label's name and value.
 type Label struct{ Name, Value string }
 
+// MaxMatch is the most labels of Want.Match.
+const MaxMatch = 16
+
 // Want is one number to read.
 type Want struct {
 	// Family is the whole name of a gauge, counter or untyped family. Names of parts of a histogram or summary (_bucket,
 	// _sum, _count) do not work.
 	Family  string
-	Match   Label   // only series with this label count; the zero Label means all
+	Match   []Label // only series with all these labels count; at most MaxMatch
 	From    string  // the label that holds the number, an unsigned one; empty means the sample's value
 	Combine Combine // how several series become one number
 	// Texts are labels whose text is wanted, of the series that Newest or Largest chose. Largest takes no From.
@@ -76,8 +80,10 @@ type Scanner struct {
 	branch   [256]bool // bytes that may follow it
 	line     int       // 1, 2, ...
 
+	escaped [][]string // values of Match by want, as they stand on a page
+
 	// Of the series at hand, by want.
-	matched []bool
+	matched []uint32 // a bit for each label of Match
 	number  []float64
 	have    []bool     // the label that holds the number was there
 	found   [][][]byte // the texts, still escaped and within the page
@@ -94,16 +100,20 @@ type family struct {
 	parts bool  // a histogram or summary, which has no value of its own
 }
 
-// NewScanner returns a scanner for wants, which must not change afterwards. It panics if a family has no name.
+// escaper writes the value of a label as it stands on a page.
+var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// NewScanner returns a scanner for wants, which must not change afterwards. It panics if a family has no name or too many
+// labels are to match.
 func NewScanner(wants []Want) *Scanner {
 	s := &Scanner{
-		wants: wants, matched: make([]bool, len(wants)), number: make([]float64, len(wants)), have: make([]bool, len(wants)),
+		wants: wants, escaped: make([][]string, len(wants)), matched: make([]uint32, len(wants)), number: make([]float64, len(wants)), have: make([]bool, len(wants)),
 		found: make([][][]byte, len(wants)), texts: make([][][]byte, len(wants)), buffers: make([][][]byte, len(wants)),
 	}
 	for i := range wants {
 		name := wants[i].Family
-		if name == "" {
-			panic("promtext: want without a family")
+		if name == "" || len(wants[i].Match) > MaxMatch {
+			panic("promtext: want without a family, or with too many labels")
 		}
 		at := slices.IndexFunc(s.families, func(f family) bool { return f.name == name })
 		if at < 0 {
@@ -111,6 +121,9 @@ func NewScanner(wants []Want) *Scanner {
 			s.families = append(s.families, family{name: name})
 		}
 		s.families[at].wants = append(s.families[at].wants, i)
+		for _, l := range wants[i].Match {
+			s.escaped[i] = append(s.escaped[i], escaper.Replace(l.Value))
+		}
 		n := len(wants[i].Texts)
 		s.found[i], s.texts[i], s.buffers[i] = make([][]byte, n), make([][]byte, n), make([][]byte, n)
 		for t := range n {
@@ -246,7 +259,7 @@ func (s *Scanner) named(name []byte) *family {
 // merge adds the series at hand to the values.
 func (s *Scanner) merge(f *family, at stamp, values []Value) {
 	for _, i := range f.wants {
-		if !s.matched[i] {
+		if s.matched[i] != 1<<len(s.wants[i].Match)-1 {
 			continue
 		}
 		v, n := &values[i], s.number[i]

@@ -30,18 +30,22 @@ var short = []promtext.Want{
 	{Family: "a"},
 	{Family: "a", Combine: promtext.Sum},
 	{Family: "a", Combine: promtext.Max},
-	{Family: "a", Match: promtext.Label{Name: "k", Value: "v"}},
+	{Family: "a", Match: []promtext.Label{{Name: "k", Value: "v"}}},
 	{Family: "a:b", From: "n"},
 	{Family: "ab"},
 }
 
-// texts ask for the texts of labels, and every what the fuzz targets ask for.
+// texts ask for the texts of labels, matches for series with certain labels, and every is what the fuzz targets ask for.
 var (
 	texts = []promtext.Want{
 		{Family: "a:b", Texts: []string{"k", "n"}, Combine: promtext.Largest},
 		{Family: "ab", Texts: []string{"n"}},
 	}
-	every = slices.Concat(short, texts)
+	matches = []promtext.Want{
+		{Family: "a", Match: []promtext.Label{{Name: "k", Value: "v"}, {Name: "n", Value: ""}}},
+		{Family: "ab", Match: []promtext.Label{{Name: "n", Value: "\"\\\n"}}},
+	}
+	every = slices.Concat(short, texts, matches)
 )
 
 // Indices of short.
@@ -199,6 +203,33 @@ func TestTexts(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	tests := []struct {
+		name, page string
+		want       [2]float64 // of matches; 0 if there is none
+	}{
+		{"none", "a 1\nab 1\n", [2]float64{}},
+		{"one of two labels", "a{k=\"v\"} 1\na{n=\"\"} 2\n", [2]float64{}},
+		{"both, in any order", "a{n=\"\",x=\"y\",k=\"v\"} 3\n", [2]float64{3, 0}},
+		{"one has another value", "a{k=\"v\",n=\"1\"} 1\na{k=\"w\",n=\"\"} 2\na{k=\"v\",n=\"\"} 4\n", [2]float64{4, 0}},
+		{"escaped value", "ab{n=\"\\\"\\\\\\n\"} 5\nab{n=\"x\"} 6\n", [2]float64{0, 5}},
+	}
+	scanner := promtext.NewScanner(matches)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			values := make([]promtext.Value, len(matches))
+			if err := scanner.Scan([]byte(tt.page), values); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range tt.want {
+				if values[i].Seen != (want != 0) || values[i].Number != want {
+					t.Errorf("%d is %+v, want %v", i, values[i], want)
+				}
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ package oracle
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 
 	dto "github.com/prometheus/client_model/go"
@@ -39,7 +40,7 @@ func read(f *dto.MetricFamily, w *promtext.Want) promtext.Value {
 	newest := int64(0)
 	for _, m := range f.GetMetric() {
 		number, ok := value(m)
-		if !ok || w.Match.Name != "" && text(m, w.Match.Name) != w.Match.Value {
+		if !ok || !matches(m, w.Match) {
 			continue
 		}
 		if w.From != "" {
@@ -83,6 +84,15 @@ func value(m *dto.Metric) (float64, bool) {
 		return m.GetUntyped().GetValue(), true
 	}
 	return 0, false
+}
+
+func matches(m *dto.Metric, labels []promtext.Label) bool {
+	for _, want := range labels {
+		if !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == want.Name && l.GetValue() == want.Value }) {
+			return false
+		}
+	}
+	return true
 }
 
 // texts returns the values of labels; nil where one is missing.
