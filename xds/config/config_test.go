@@ -99,9 +99,11 @@ func TestLoad(t *testing.T) {
 		{"comments only", "# later\n", summary{Plugins: defaults, Profiles: profile, Handler: two}},
 		{"L2 header only", header, summary{
 			Plugins: "max-score-picker single-profile-handler", Profiles: "default(||max-score-picker)", Handler: two,
+			Warnings: []string{"schedulingProfiles: has no scorer: every request goes to a random endpoint"},
 		}},
 		{"legacy group", strings.Replace(header, "llm-d.ai/", "inference.networking.x-k8s.io/", 1), summary{
 			Plugins: "max-score-picker single-profile-handler", Profiles: "default(||max-score-picker)", Handler: two,
+			Warnings: []string{"schedulingProfiles: has no scorer: every request goes to a random endpoint"},
 		}},
 		{"json", `{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[{"type":"random-picker"}]}`, summary{
 			Plugins: "random-picker single-profile-handler", Profiles: "default(||random-picker)", Handler: two,
@@ -126,6 +128,7 @@ schedulingProfiles:
 		}},
 		{"L8 profile with empty plugin list", header + "schedulingProfiles: [{name: p, plugins: []}]", summary{
 			Plugins: "max-score-picker single-profile-handler", Profiles: "p(||max-score-picker)", Handler: two,
+			Warnings: []string{"line 3: schedulingProfiles[0]: has no scorer: every request goes to a random endpoint"},
 		}},
 		{"implicit profile in order of declaration", header + `
 plugins: [{type: some-filter}, {type: random-picker}, {type: filter-and-scorer}, {type: header-profile-handler}]
@@ -138,6 +141,7 @@ plugins: [{type: header-profile-handler}, {name: r, type: random-picker}, {type:
 schedulingProfiles: [{name: a}, {name: b, plugins: [{pluginRef: max-score-picker}]}]
 `, summary{
 			Plugins: "header-profile-handler r max-score-picker", Profiles: "a(||r) b(||max-score-picker)", Handler: "header-profile-handler",
+			Warnings: []string{"line 5: schedulingProfiles[1]: has no scorer: every request goes to a random endpoint"},
 		}},
 		{"what has no effect is said", header + `
 featureGates: [flowControl=False, haPopulateNonLeaderDatastore]
@@ -223,7 +227,7 @@ line 3: featureGates[1]: maybe is not a valid value for the feature gate flowCon
 		},
 		{
 			"L13 unknown producer", header + "plugins: [{type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: nope}}]",
-			`line 3: plugins[0].parameters.prefixMatchInfoProducerName: no default producer found for PrefixCacheMatchInfoDataKey/nope; ` +
+			`line 3: plugins[0].parameters.prefixMatchInfoProducerName: no default producer found for missing data key PrefixCacheMatchInfoDataKey/nope, consumed by prefix-cache-scorer; ` +
 				`declare a plugin {type: approx-prefix-cache-producer, name: nope}`,
 		},
 		{
@@ -376,7 +380,7 @@ func TestLoadPrefix(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Load([]byte(header+"plugins: [{type: approx-prefix-cache-producer, parameters: {"+tt.params+"}}]"), testTypes)
+			c, err := Load([]byte(header+"plugins: [{type: approx-prefix-cache-producer, parameters: {"+tt.params+"}}, {type: queue-scorer}]"), testTypes)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,9 @@ var withDetector = append(withNew([]scorers.Spec{
 	{Type: "latency-scorer", Kinds: scorers.KindScorer, Consumes: []scorers.Need{{Key: scorers.DataLatency}, {Key: scorers.DataPrefixMatch, Param: "prefix"}}, Params: []scorers.Param{
 		{Name: "prefix", Kind: plan.String, Default: "", Ref: "approx-prefix-cache-producer"},
 	}},
+	{Type: "chain", Kinds: scorers.KindProducer, Produces: []scorers.DataKey{scorers.DataPrefixMatch}, Params: []scorers.Param{
+		{Name: "next", Kind: plan.String, Default: "", Ref: "chain"},
+	}},
 }), testTypes...)
 
 func TestInactive(t *testing.T) {
@@ -102,7 +105,9 @@ dataLayer: {injectDefaults: false, sources: [{pluginRef: metrics-data-source, ex
 			"prefill and decode", `
 plugins: [{type: queue-scorer}, {type: disagg-profile-handler, parameters: {deciders: {prefill: d}}}, {type: prefix-based-pd-decider, name: d, parameters: {nonCachedTokens: 16}}]
 schedulingProfiles: [{name: prefill}, {name: decode, plugins: [{pluginRef: queue-scorer}]}]`,
-			summary{Plugins: "queue-scorer max-score-picker single-profile-handler", Profiles: "decode(|queue-scorer*1|max-score-picker)", Handler: "single-profile-handler"},
+			summary{Plugins: "queue-scorer max-score-picker single-profile-handler", Profiles: "decode(|queue-scorer*1|max-score-picker)", Handler: "single-profile-handler", Warnings: []string{
+				"line 5: schedulingProfiles[0]: has no scorer: every request goes to a random endpoint",
+			}},
 			[]string{
 				"line 4: plugins[1]: disagg-profile-handler" + end + "a request goes to one endpoint from prefill to decode",
 				"line 4: plugins[2]: prefix-based-pd-decider" + end + "a request goes to one endpoint from prefill to decode",
@@ -116,7 +121,7 @@ plugins: [{type: latency-scorer, parameters: {prefix: p}}, {type: burst-prefix-c
 				Plugins: "latency-scorer max-score-picker single-profile-handler", Profiles: "default(|latency-scorer*1|max-score-picker)", Handler: "single-profile-handler",
 				Warnings: []string{
 					"line 4: plugins[0]: reads LatencyPredictionInfoDataKey of predicted-latency-producer, which is not active in this version: it does without",
-					"line 4: plugins[0].parameters.prefix: latency-scorer reads PrefixCacheMatchInfoDataKey of p, which is not active in this version: it does without",
+					"line 4: plugins[0].parameters.prefix: latency-scorer reads PrefixCacheMatchInfoDataKey of p, which is not active in this version: the approximate index is read instead",
 				},
 			},
 			[]string{"line 4: plugins[1]: burst-prefix-cache-producer" + end + "requests are not held back to be gathered"},
@@ -172,6 +177,7 @@ func TestInactiveErrors(t *testing.T) {
 			"no decode profile", "plugins: [{type: disagg-profile-handler, parameters: {profiles: {decode: d}}}]\nschedulingProfiles: [{name: decode}, {name: e}]",
 			`line 3: plugins[0]: disagg-profile-handler is known but not active in this version, and there is no profile "d", which would run for every request; declare it, or another profile handler`,
 		},
+		{"reference cycle", "plugins: [{type: latency-scorer, name: a, parameters: {prefix: b}}, {type: chain, name: b, parameters: {next: c}}, {type: chain, name: c, parameters: {next: b}}]", "plugins: reference cycle b → c → b; remove one reference"},
 		{"misspelt known type", "plugins: [{type: precise-prefix-cache-producr}]", `line 3: plugins[0].type: plugin type "precise-prefix-cache-producr" is not registered; did you mean "precise-prefix-cache-producer"?`},
 		{"producer of something else", "plugins: [{type: latency-scorer, parameters: {prefix: q}}, {type: queue-scorer, name: q}]", `line 3: plugins[0].parameters.prefix: no default producer found for missing data key PrefixCacheMatchInfoDataKey/q, consumed by latency-scorer; declare a plugin {type: approx-prefix-cache-producer, name: q}`},
 	}

@@ -80,7 +80,11 @@ func (l *loader) inactiveProducer(in, from *instance, need scorers.Need) {
 	if from.known == nil || from.known.Active() {
 		return
 	}
-	l.warnf(in.at(need.Param), "%s reads %s of %s, which is not active in this version: it does without", in.spec.Type, need.Key, from.name)
+	instead := "it does without"
+	if need.Key == scorers.DataPrefixMatch {
+		instead = "the approximate index is read instead"
+	}
+	l.warnf(in.at(need.Param), "%s reads %s of %s, which is not active in this version: %s", in.spec.Type, need.Key, from.name, instead)
 }
 
 // references checks parameters that name producers and are not covered by what the type says it reads.

@@ -49,7 +49,7 @@ func specialParams(typ string) []scorers.Param {
 
 // producerRef notes a reference to the producer of the prefix index, to be checked when all plugins are read.
 func (l *loader) producerRef(n strictyaml.Node, spec *scorers.Spec) {
-	if spec.Type == scorerType && n.Field(paramProducer).Exists() {
+	if spec.Type == scorerType && declared(spec.Params, paramProducer) < 0 && n.Field(paramProducer).Exists() {
 		l.producerRefs = append(l.producerRefs, n.Field(paramProducer))
 	}
 }
@@ -91,8 +91,8 @@ func (l *loader) prefix() {
 		name := ref.Text()
 		ok := name == "" || name == producerType && producer == nil || producer != nil && name == producer.name
 		if !ok {
-			ref.Problemf("no default producer found for PrefixCacheMatchInfoDataKey/%s; declare a plugin {type: %s, name: %s}",
-				name, producerType, name)
+			ref.Problemf("no default producer found for missing data key PrefixCacheMatchInfoDataKey/%s, consumed by %s; declare a plugin {type: %s, name: %s}",
+				name, scorerType, producerType, name)
 		}
 	}
 	if producer != nil {

@@ -37,13 +37,27 @@ func (l *loader) profiles(n strictyaml.Node) {
 	}
 	for i := range l.profileList {
 		p := &l.profileList[i]
-		if p.Picker != "" {
-			continue
+		if p.Picker == "" {
+			p.Picker = l.firstPicker()
+			l.defaulted(fmt.Sprintf("schedulingProfiles[%d].picker", i), scalar(p.Picker),
+				"the profile names no picker: the first that is declared, else "+defaultPicker)
 		}
-		p.Picker = l.firstPicker()
-		l.defaulted(fmt.Sprintf("schedulingProfiles[%d].picker", i), scalar(p.Picker),
-			"the profile names no picker: the first that is declared, else "+defaultPicker)
+		l.scoreless(p, nodes, i)
 	}
+}
+
+// scoreless warns of a profile that draws lots although nobody asked for it. nodes are the profiles of the document.
+func (l *loader) scoreless(p *plan.Profile, nodes []strictyaml.Node, i int) {
+	picker := l.find(p.Picker)
+	if len(p.Scorers) > 0 || picker != nil && picker.spec != nil && picker.spec.Type != defaultPicker {
+		return
+	}
+	const text = "has no scorer: every request goes to a random endpoint"
+	if i < len(nodes) {
+		l.warnf(nodes[i], text)
+		return
+	}
+	l.warnings = append(l.warnings, strictyaml.Problem{Path: "schedulingProfiles", Text: text})
 }
 
 // profile reads one profile's references. It returns the place of each scorer among them too.

@@ -306,17 +306,17 @@ func TestFileDiscovery(t *testing.T) {
 		warning   string
 		err       string
 	}{
-		{name: "none", doc: ""},
+		{name: "none", doc: "plugins: [{type: random-picker}]"},
 		{
 			name: "as the EPP has it", want: &FileDiscovery{Name: "file-discovery", Path: "/etc/endpoints.yaml"},
-			doc: "plugins: [{type: file-discovery, parameters: {path: /etc/endpoints.yaml}}]\ndataLayer: {discovery: {pluginRef: file-discovery}}",
+			doc: "plugins: [{type: file-discovery, parameters: {path: /etc/endpoints.yaml}}, {type: random-picker}]\ndataLayer: {discovery: {pluginRef: file-discovery}}",
 		},
 		{
 			name: "named and watched", want: &FileDiscovery{Name: "eps", Path: "e", Watch: true},
 			doc: "plugins: [{type: random-picker}, {type: file-discovery, name: eps, parameters: {path: e, watchFile: true}}]\ndataLayer: {discovery: {pluginRef: eps}}",
 		},
 		{
-			name: "not referred to", doc: "plugins: [{type: file-discovery, parameters: {path: e}}]",
+			name: "not referred to", doc: "plugins: [{type: file-discovery, parameters: {path: e}}, {type: random-picker}]",
 			warning: "line 3: plugins[0]: has no effect; dataLayer.discovery.pluginRef does not name it",
 		},
 		{name: "no path", doc: "plugins: [{type: file-discovery}]", err: "line 3: plugins[0].parameters.path: is missing (the endpoint file)"},
@@ -331,7 +331,7 @@ func TestFileDiscovery(t *testing.T) {
 		{name: "without reference", doc: "dataLayer: {discovery: {}}", err: "line 3: dataLayer.discovery.pluginRef: is missing"},
 		{
 			name: "in a profile", want: &FileDiscovery{Name: "file-discovery", Path: "e"},
-			doc:     "plugins: [{type: file-discovery, parameters: {path: e}}]\ndataLayer: {discovery: {pluginRef: file-discovery}}\nschedulingProfiles: [{name: a, plugins: [{pluginRef: file-discovery}]}]",
+			doc:     "plugins: [{type: file-discovery, parameters: {path: e}}, {type: random-picker}]\ndataLayer: {discovery: {pluginRef: file-discovery}}\nschedulingProfiles: [{name: a, plugins: [{pluginRef: file-discovery}]}]",
 			warning: "line 5: schedulingProfiles[0].plugins[0].pluginRef: has no effect; file-discovery is neither filter nor scorer nor picker",
 		},
 	}

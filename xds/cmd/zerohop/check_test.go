@@ -112,7 +112,7 @@ func TestCheckPrintsWhatIsInForce(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := write(t, "good.yaml", pickerHeader)
+	good := write(t, "good.yaml", pickerHeader+"plugins: [{type: queue-scorer}]\n")
 	endpoints := write(t, "endpoints.yaml", "endpoints:\n- {name: a, address: 10.0.0.1, port: \"1\"}\n- {name: b, address: 10.0.0.2, port: \"1\"}\n")
 	badEndpoints := write(t, "bad-endpoints.yaml", "endpoints:\n- {name: a, address: 10.0.0.1, port: 1}\n")
 	file := func(text string) string { return write(t, "zerohop.yaml", zerohopHeader+text) }
