@@ -6,7 +6,8 @@ import (
 )
 
 // Params are the parameters of a plugin, in the order in which they stand in the plan. In JSON they are an object. Lists,
-// objects and maps are flattened: field b of element 3 of list a is called a[3].b.
+// objects and maps are flattened: field b of element 3 of list a is called a[3].b. What reads them is not copied into its many
+// callers, for the size of the module.
 type Params []Param
 
 // Param is one parameter.
@@ -28,6 +29,8 @@ const (
 )
 
 // Float returns the number called name, or def if there is none.
+//
+//go:noinline
 func (p Params) Float(name string, def float64) float64 {
 	for i := range p {
 		if p[i].Name == name && p[i].Kind == Number {
@@ -41,6 +44,8 @@ func (p Params) Float(name string, def float64) float64 {
 func (p Params) Int(name string, def int) int { return int(p.Float(name, float64(def))) }
 
 // Bool returns the boolean called name, or def if there is none.
+//
+//go:noinline
 func (p Params) Bool(name string, def bool) bool {
 	for i := range p {
 		if p[i].Name == name && p[i].Kind == Bool {
@@ -51,6 +56,8 @@ func (p Params) Bool(name string, def bool) bool {
 }
 
 // String returns the string called name, or def if there is none.
+//
+//go:noinline
 func (p Params) String(name, def string) string {
 	for i := range p {
 		if p[i].Name == name && p[i].Kind == String {
@@ -64,6 +71,8 @@ func (p Params) String(name, def string) string {
 func Element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // Has reports whether there is a parameter called name, or an element or field of one.
+//
+//go:noinline
 func (p Params) Has(name string) bool {
 	for i := range p {
 		if rest, ok := strings.CutPrefix(p[i].Name, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -74,6 +83,8 @@ func (p Params) Has(name string) bool {
 }
 
 // Len returns the number of elements of the list called name: one more than the greatest index.
+//
+//go:noinline
 func (p Params) Len(name string) int {
 	n := 0
 	for i := range p {
