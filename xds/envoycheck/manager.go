@@ -31,6 +31,7 @@ func (c *checker) managers() {
 		c.order(hcm)
 		c.discovered(hcm)
 		c.earlyMutation(hcm)
+		c.askers(hcm)
 		c.routing(hcm)
 	}
 }

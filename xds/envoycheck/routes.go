@@ -41,6 +41,7 @@ func (c *checker) routing(hcm node) {
 			}
 		}
 		c.bodyLimit(hcm, host)
+		c.dryRuns(host)
 	}
 	if s, ok := hcm.get("stream_idle_timeout").seconds(); ok && s > 0 && s < leastIdle {
 		c.lack("idle-timeout", hcm, "stream_idle_timeout is less than 60 s", idleWhy, "stream_idle_timeout: 600s\n").Replace = true
