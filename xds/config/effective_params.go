@@ -39,8 +39,8 @@ func (w *yamlWriter) given(path, name string, params plan.Params) bool {
 // flow returns a value on one line.
 func (w *yamlWriter) flow(path, name string, p *scorers.Param, params plan.Params) string {
 	var parts []string
-	switch {
-	case p.Shape == scorers.List:
+	switch p.Shape {
+	case scorers.List:
 		for i := range params.Len(name) {
 			at := plan.Element(name, i)
 			if len(p.Fields) > 0 {
@@ -50,16 +50,17 @@ func (w *yamlWriter) flow(path, name string, p *scorers.Param, params plan.Param
 			}
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case p.Shape == scorers.Map:
+	case scorers.Map:
 		for i := range params.Len(name) {
 			at := plan.Element(name, i)
 			parts = append(parts, scalar(params.String(at+".key", ""))+": "+scalarOf(at+".value", p, params))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
-	case p.Shape == scorers.Object:
+	case scorers.Object:
 		return w.flowObject(path, name, p.Fields, params)
+	default:
+		return scalarOf(name, p, params)
 	}
-	return scalarOf(name, p, params)
 }
 
 func (w *yamlWriter) flowObject(path, name string, fields []scorers.Param, params plan.Params) string {

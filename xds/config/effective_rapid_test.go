@@ -67,8 +67,8 @@ func drawObject(t *rapid.T, fields []scorers.Param) string {
 func drawParam(t *rapid.T, p *scorers.Param) string {
 	var parts []string
 	count := rapid.IntRange(1, 3)
-	switch {
-	case p.Shape == scorers.List:
+	switch p.Shape {
+	case scorers.List:
 		for range count.Draw(t, "elements") {
 			if len(p.Fields) > 0 {
 				parts = append(parts, "{"+drawObject(t, p.Fields)+"}")
@@ -77,15 +77,16 @@ func drawParam(t *rapid.T, p *scorers.Param) string {
 			}
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case p.Shape == scorers.Map:
+	case scorers.Map:
 		for i := range count.Draw(t, "entries") {
 			parts = append(parts, scalar("k"+strconv.Itoa(i)+"."+drawText(t))+": "+drawScalar(t, p))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
-	case p.Shape == scorers.Object:
+	case scorers.Object:
 		return "{" + drawObject(t, p.Fields) + "}"
+	default:
+		return drawScalar(t, p)
 	}
-	return drawScalar(t, p)
 }
 
 func drawScalar(t *rapid.T, p *scorers.Param) string {

@@ -42,7 +42,8 @@ var knownCases = map[string][]knownCase{
 	},
 	"metrics-data-source": {
 		{"{scheme: https, path: /stats, port: 9000, insecureSkipVerify: false, caCertPath: a, clientCertPath: b, clientKeyPath: c, interval: 100ms}", ""},
-		{"{scheme: ftp}", `scheme: "ftp" is not known`}, {"{port: 1.5}", "port: 1.5 does not fit; want an integer"},
+		{"{scheme: ftp}", `scheme: "ftp" is not known`},
+		{"{port: 1.5}", "port: 1.5 does not fit; want an integer"},
 	},
 	"core-metrics-extractor": {
 		{"{engineLabelKey: e, defaultEngine: mine, engineConfigs: [{name: mine, queuedRequestsSpec: q, customMetrics: [{attributeKey: a, metricSpec: m}]}]}", ""},
@@ -95,8 +96,10 @@ var knownCases = map[string][]knownCase{
 	"multicluster-approx-prefix-cache-producer": prefixCases,
 	"burst-prefix-cache-producer": {
 		{"{windowDurationMs: 50, maxPerReplica: 2, blockSizeTokens: 64, maxPrefixTokensToMatch: 6400, minColocateBlocks: 2, maxBatchSize: 10, balanceBy: tokens}", ""},
-		{"{windowDurationMs: 0}", "want an integer from 1 to 10000"}, {"{maxPerReplica: 0}", "must be -1 or at least 1"},
-		{"{maxPrefixTokensToMatch: 3}", "is less than one block"}, {"{balanceBy: luck}", "is not known"},
+		{"{windowDurationMs: 0}", "want an integer from 1 to 10000"},
+		{"{maxPerReplica: 0}", "must be -1 or at least 1"},
+		{"{maxPrefixTokensToMatch: 3}", "is less than one block"},
+		{"{balanceBy: luck}", "is not known"},
 	},
 	"p2p-source-producer": {{"{minCachedTokenDelta: 5, prefillProfileName: p}", ""}, {"{minCachedTokenDelta: 0}", "at least 1"}},
 	"predicted-latency-producer": {

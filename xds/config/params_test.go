@@ -59,8 +59,11 @@ plugins:
 		text("conditions[1].metric", "kv"), number("conditions[1].maxValue", 0.8), number("conditions[1].more.age", 6),
 		text("names[0]", "a"), text("names[1]", "b c"),
 		text("labels[0].key", "a"), text("labels[0].value", "yes"), text("labels[1].key", "b.c/d"), text("labels[1].value", "x"),
-		text("algorithm.type", "linear"), {Name: "algorithm.adaptive", Kind: plan.Bool, Num: 1}, number("algorithm.scale", 2),
-		number("age", 6e10), number("count", 1), {Name: "old", Kind: plan.Bool, Num: 1},
+		text("algorithm.type", "linear"),
+		{Name: "algorithm.adaptive", Kind: plan.Bool, Num: 1},
+		number("algorithm.scale", 2),
+		number("age", 6e10), number("count", 1),
+		{Name: "old", Kind: plan.Bool, Num: 1},
 	}
 	if d := cmp.Diff(want, c.Plugins[0].Parameters); d != "" {
 		t.Error(d)

@@ -41,12 +41,12 @@ func (l *loader) featureGates(nodes []strictyaml.Node) (queued bool) {
 				continue
 			}
 		}
-		switch {
-		case name == gateFlowControl:
+		switch name {
+		case gateFlowControl:
 			if queued = on; on {
 				l.inactivef(n, nil, "requests are not queued")
 			}
-		case name == gateNonLeader:
+		case gateNonLeader:
 			l.warnf(n, "has no effect; there is no leader")
 		default:
 			n.Problemf("feature gate %q is unknown or unregistered; %s", name, strictyaml.Suggest(name, []string{gateFlowControl, gateNonLeader}))

@@ -139,15 +139,17 @@ func producers() []Type {
 	produce := scorers.KindProducer
 	return []Type{
 		{Spec: alpha(makes(spec("multicluster-approx-prefix-cache-producer", produce, prefixParams()...), scorers.DataPrefixMatch)), What: manyClusters},
-		{Spec: alpha(makes(spec("burst-prefix-cache-producer", produce,
-			scorers.Param{Name: "windowDurationMs", Default: 100.0, Integer: true, Min: 1, Max: 10000, Doc: "how long requests are gathered"},
-			whole("maxPerReplica", -1, -1, "most requests of a group on one endpoint; -1 for no limit"),
-			whole("blockSizeTokens", 64, 1, "tokens in a block"),
-			whole("maxPrefixTokensToMatch", 0, 0, "longest prefix in tokens"),
-			whole("minColocateBlocks", 0, 0, "shared blocks from which requests go together"),
-			whole("maxBatchSize", 1000, -1, "most requests of a batch; -1 for no limit"),
-			word("balanceBy", "requests", "what is spread evenly", "requests", "tokens")), scorers.DataPrefixMatch)),
-			What: "requests are not held back to be gathered", Check: burst},
+		{
+			Spec: alpha(makes(spec("burst-prefix-cache-producer", produce,
+				scorers.Param{Name: "windowDurationMs", Default: 100.0, Integer: true, Min: 1, Max: 10000, Doc: "how long requests are gathered"},
+				whole("maxPerReplica", -1, -1, "most requests of a group on one endpoint; -1 for no limit"),
+				whole("blockSizeTokens", 64, 1, "tokens in a block"),
+				whole("maxPrefixTokensToMatch", 0, 0, "longest prefix in tokens"),
+				whole("minColocateBlocks", 0, 0, "shared blocks from which requests go together"),
+				whole("maxBatchSize", 1000, -1, "most requests of a batch; -1 for no limit"),
+				word("balanceBy", "requests", "what is spread evenly", "requests", "tokens")), scorers.DataPrefixMatch)),
+			What: "requests are not held back to be gathered", Check: burst,
+		},
 		{Spec: makes(spec("precise-prefix-cache-producer", produce, preciseParams()...), scorers.DataPrefixMatch), Role: Extractor, What: noKVEvents, Open: []string{blockIndex}},
 		{Spec: alpha(spec("p2p-source-producer", produce,
 			producer("prefixMatchInfoProducerName", "approx-prefix-cache-producer", "producer of the matches"),
@@ -199,8 +201,10 @@ func disaggregation() []Type {
 			text("decodeProfile", "decode", "profile of decode"), text("prefillProfile", "prefill", "profile of prefill"),
 			text("deciderPluginName", "prefix-based-pd-decider", "plugin that decides"),
 			integer("primaryPort", 0, "port that requests go to; 0 for the endpoint's")), "disagg-profile-handler"), What: what},
-		{Spec: spec("data-parallel-profile-handler", handler, scorers.Param{Name: "primaryPort", Default: 8000.0, Integer: true, Min: 1, Max: 65535, Doc: "port that requests go to"}),
-			What: "every rank is an endpoint of its own"},
+		{
+			Spec: spec("data-parallel-profile-handler", handler, scorers.Param{Name: "primaryPort", Default: 8000.0, Integer: true, Min: 1, Max: 65535, Doc: "port that requests go to"}),
+			What: "every rank is an endpoint of its own",
+		},
 		{Spec: loose(spec("always-disagg-pd-decider", 0)), Role: Decider, What: what},
 		{Spec: loose(spec("always-disagg-multimodal-decider", 0)), Role: Decider, What: what},
 		{Spec: spec("prefix-based-pd-decider", 0, whole("nonCachedTokens", 0, 0, "tokens from which prefill goes elsewhere; 0 for never"),
@@ -298,7 +302,9 @@ func dataLayer() []Type {
 			flag("insecureSkipVerify", true, "whether any certificate is believed"), flag("useNodeAddress", false, "whether the node is asked"),
 			span("interval", 0, "time between two reads"))), Role: Source, What: "the use of GPUs is not read"},
 		{Spec: alpha(loose(spec("dcgm-extractor", 0))), Role: Extractor, What: "the use of GPUs is not read"},
-		{Spec: spec("k8s-notification-source", 0, text("group", "", "of the objects"), required(text("version", "", "of the objects")), required(text("kind", "", "of the objects"))),
-			Role: Source, What: "objects of Kubernetes are not watched"},
+		{
+			Spec: spec("k8s-notification-source", 0, text("group", "", "of the objects"), required(text("version", "", "of the objects")), required(text("kind", "", "of the objects"))),
+			Role: Source, What: "objects of Kubernetes are not watched",
+		},
 	}
 }
