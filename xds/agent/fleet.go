@@ -67,10 +67,11 @@ type result struct {
 
 // settings are what can change while the fleet runs.
 type settings struct {
-	scraper scraper
-	models  scraper        // asks for the served models; nil if nobody reads them
-	wants   *publish.Wants // what plugins read
-	drain   time.Duration  // how long a dropped endpoint stays at most
+	scraper     scraper
+	models      scraper        // asks for the served models; nil if nobody reads them
+	wants       *publish.Wants // what plugins read
+	drain       time.Duration  // how long a dropped endpoint stays at most
+	engineLabel string         // Options.EngineLabel of scraper
 }
 
 // order puts settings into force. done is closed when a version for them is published.

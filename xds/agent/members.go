@@ -31,7 +31,7 @@ func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
 			m.drains = time.Time{}
 			f.log.Info("endpoint is back", "endpoint", k.id, "address", k.address.String())
 		}
-		if !scrape.SameEngine(&m.endpoint, e) {
+		if !scrape.SameEngine(&m.endpoint, e, f.set.engineLabel) {
 			m.halt() // the page is to be read otherwise
 		}
 		m.endpoint = *e

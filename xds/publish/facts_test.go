@@ -1,12 +1,14 @@
 package publish
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/snapshot"
@@ -111,11 +113,54 @@ func TestPublishFacts(t *testing.T) {
 	}
 }
 
+// TestPublishAttributes carries the metrics that plugins read, by the names that these have for them.
+func TestPublishAttributes(t *testing.T) {
+	s := NewStore(time.Unix(1e9, 0))
+	w := &scorers.Wants{Attributes: []string{"core-metrics-extractor/speed", "mine/heat/gpu", "other/speed", "/speed"}}
+	s.Want(WantsOf(w, "core-metrics-extractor", "mine"))
+	eps := labelled(2)
+	eps[0].Sample.Custom = &scrape.Attributes{Keys: []string{"heat/gpu", "speed"}, Values: []float64{7, 0.5}}
+	_, view, f := published(t, s, eps)
+	got := map[string]map[string]float64{}
+	for i := range view.Len() {
+		var e snapshot.Endpoint
+		view.Endpoint(i, &e)
+		got[string(e.Name)] = map[string]float64{}
+		for a := range f.Attributes() {
+			got[string(e.Name)][string(f.AttrKey(a))] = f.Attr(i, a)
+		}
+	}
+	nan := math.NaN()
+	want := map[string]map[string]float64{
+		"default/e0": {"core-metrics-extractor/speed": 0.5, "mine/heat/gpu": 7}, "default/e1": {"core-metrics-extractor/speed": nan, "mine/heat/gpu": nan},
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateNaNs()); d != "" {
+		t.Errorf("attributes (-want +got):\n%s", d)
+	}
+}
+
+// TestWantsWith puts together what the plugins of two plans read.
+func TestWantsWith(t *testing.T) {
+	a := WantsOf(&scorers.Wants{Labels: []string{"b", "a"}, Attributes: []string{"e/x"}, Models: true}, "e")
+	b := WantsOf(&scorers.Wants{Labels: []string{"b", "c"}, Attributes: []string{"e/x", "e/y"}, LoRA: true}, "e")
+	both := WantsOf(&scorers.Wants{Labels: []string{"a", "b", "c"}, Attributes: []string{"e/x", "e/y"}, Models: true, LoRA: true}, "e")
+	if !a.With(b).Equal(both) || !b.With(a).Equal(both) || a.Equal(b) || both.Equal(a) {
+		t.Errorf("%+v and %+v give %+v", a, b, a.With(b))
+	}
+	many := &scorers.Wants{}
+	for i := range snapshot.MaxLabels {
+		many.Labels = append(many.Labels, "label-"+strconv.Itoa(i))
+	}
+	if m := WantsOf(many); !m.With(a).Equal(m) || !a.With(m).Equal(a) {
+		t.Error("too many labels do not give the first")
+	}
+}
+
 // TestFactsAndDeltas changes one thing after the other: what changes seldom travels whole, numbers and adapters in deltas.
 func TestFactsAndDeltas(t *testing.T) {
 	s := NewStore(time.Unix(1e9, 0))
-	all := WantsOf(&scorers.Wants{Labels: []string{"role"}, Models: true, LoRA: true})
-	s.Want(all)
+	all := scorers.Wants{Labels: []string{"role"}, Attributes: []string{"e/x"}, Models: true, LoRA: true}
+	s.Want(WantsOf(&all, "e"))
 	eps := labelled(100)
 	before, _, _ := published(t, s, eps)
 	crowd := &scrape.LoRA{Max: 9, Active: []uint64{1, 2, 3, 4, 5}}
@@ -126,9 +171,12 @@ func TestFactsAndDeltas(t *testing.T) {
 		places int
 	}{
 		{"nothing", func() {}, true, 4},
-		{"the same wants", func() { s.Want(WantsOf(&scorers.Wants{Labels: []string{"role"}, Models: true, LoRA: true})) }, true, 4},
+		{"the same wants", func() { s.Want(WantsOf(&all, "e")) }, true, 4},
 		{"adapters", func() {
 			eps = after(eps, 7, func(e *Endpoint) { e.Sample.LoRA = &scrape.LoRA{Max: 2, Active: []uint64{9}} })
+		}, true, 4},
+		{"an attribute", func() {
+			eps = after(eps, 9, func(e *Endpoint) { e.Sample.Custom = &scrape.Attributes{Keys: []string{"x"}, Values: []float64{3}} })
 		}, true, 4},
 		{"more adapters than places", func() { eps = after(eps, 7, func(e *Endpoint) { e.Sample.LoRA = crowd }) }, false, 8},
 		{"fewer again", func() { eps = after(eps, 7, func(e *Endpoint) { e.Sample.LoRA = nil }) }, true, 8},

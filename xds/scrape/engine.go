@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -20,12 +21,13 @@ const (
 
 // Metrics are the numbers of one endpoint that scheduling uses.
 type Metrics struct {
-	Waiting   uint32  // requests that wait in the engine
-	Running   uint32  // requests that run in the engine
-	KVUsage   float32 // share of KV blocks in use, 0..1
-	BlockSize uint32  // engine KV block size in tokens; 0 if not reported
-	NumBlocks uint32  // engine KV blocks; 0 if not reported
-	LoRA      *LoRA   // adapters; nil if the engine has never told. What it points to never changes.
+	Waiting   uint32      // requests that wait in the engine
+	Running   uint32      // requests that run in the engine
+	KVUsage   float32     // share of KV blocks in use, 0..1
+	BlockSize uint32      // engine KV block size in tokens; 0 if not reported
+	NumBlocks uint32      // engine KV blocks; 0 if not reported
+	LoRA      *LoRA       // adapters; nil if the engine has never told. What it points to never changes.
+	Custom    *Attributes // metrics that the configuration names; nil if there are none, or none was told
 }
 
 // Indices of engine.at: what an engine may have a metric for.
@@ -44,6 +46,7 @@ type engine struct {
 	name  string
 	wants []promtext.Want
 	at    [quantities]int // index in wants, -1 if the engine has no such metric
+	keys  []string        // of custom metrics, which are the last of wants
 }
 
 // newEngine returns the engine whose metrics are given by quantity. Those without a family do not exist.
@@ -114,20 +117,56 @@ func makeEngines(list ...*engine) map[string]*engine {
 	return m
 }
 
-// Engines returns the names of the known engines.
+// Engines returns the names of the built-in engines.
 func Engines() []string { return slices.Sorted(maps.Keys(engines)) }
 
+// engineName returns what the labels of an endpoint call its engine; empty if they say nothing.
+func engineName(e *discovery.Endpoint, label string) string {
+	if name, ok := e.Labels[label]; ok {
+		return name
+	}
+	return e.Labels[labelEngineOld]
+}
+
+// SameEngine reports whether the labels of a and b name the same engine, or none. label is Options.EngineLabel.
+func SameEngine(a, b *discovery.Endpoint, label string) bool {
+	label = orDefault(label, LabelEngine)
+	return engineName(a, label) == engineName(b, label)
+}
+
 // engineOf returns the engine of an endpoint.
-func engineOf(e *discovery.Endpoint, defaultEngine string) *engine {
-	for _, label := range []string{LabelEngine, labelEngineOld} {
-		if name, ok := e.Labels[label]; ok {
-			if known, ok := engines[name]; ok {
-				return known
-			}
-			break
+func (s *Scraper) engineOf(e *discovery.Endpoint) *engine {
+	if known, ok := s.engines[engineName(e, s.options.EngineLabel)]; ok {
+		return known
+	}
+	return s.engines[s.options.Engine]
+}
+
+// setEngines compiles the engines of the options. One that is called like a built-in one takes its place.
+func (s *Scraper) setEngines() error {
+	s.engines = maps.Clone(engines)
+	var errs []error
+	seen := make(map[string]bool)
+	for i := range s.options.Engines {
+		c := &s.options.Engines[i]
+		e, err := c.engine()
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("engine %q: %w", c.Name, err))
+		case seen[c.Name]:
+			errs = append(errs, fmt.Errorf("engine %q: is described twice", c.Name))
+		default:
+			seen[c.Name] = true
+			s.engines[c.Name] = e
 		}
 	}
-	return engines[defaultEngine]
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if _, ok := s.engines[s.options.Engine]; !ok {
+		return fmt.Errorf("engine: %q is unknown; known are %s", s.options.Engine, strings.Join(slices.Sorted(maps.Keys(s.engines)), ", "))
+	}
+	return nil
 }
 
 // reader reads a page. It is promtext.Scanner, or with the build tag expfmt prometheus/common's parser, for comparison.
@@ -157,7 +196,8 @@ func (l *loop) update(page []byte) error {
 		next.KVUsage = float32(min(max(v, 0), 1))
 		found++
 	}
-	if found == 0 {
+	var told int
+	if next.Custom, told = l.attributes(next.Custom); found+told == 0 {
 		return errors.New("the page has no number for any of " + l.engine.gauges())
 	}
 	// What is constant may be unknown at first and is then 0.
@@ -190,6 +230,11 @@ func (e *engine) gauges() string {
 			names = append(names, e.wants[at].Family)
 		}
 	}
+	if names == nil {
+		for _, w := range e.wants[len(e.wants)-len(e.keys):] {
+			names = append(names, w.Family)
+		}
+	}
 	return strings.Join(names, ", ")
 }
 
@@ -204,6 +249,3 @@ func count(v float64) uint32 {
 	}
 	return uint32(min(max(v, 0), math.MaxUint32))
 }
-
-// SameEngine reports whether the labels of a and b name the same engine, or none.
-func SameEngine(a, b *discovery.Endpoint) bool { return engineOf(a, "") == engineOf(b, "") }

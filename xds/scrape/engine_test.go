@@ -167,9 +167,13 @@ func TestEngineOf(t *testing.T) {
 		{"both", map[string]string{LabelEngine: "vllm", labelEngineOld: "sglang"}, "vllm"},
 		{"unknown", map[string]string{LabelEngine: "llama.cpp"}, "vllm"},
 	}
+	s, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := engineOf(&discovery.Endpoint{Labels: tt.labels}, "vllm"); got.name != tt.want {
+			if got := s.engineOf(&discovery.Endpoint{Labels: tt.labels}); got.name != tt.want {
 				t.Errorf("engine %q, want %q", got.name, tt.want)
 			}
 		})
@@ -196,10 +200,10 @@ func TestSameEngine(t *testing.T) {
 	other := discovery.Endpoint{Labels: map[string]string{"zone": "a"}}
 	vllm.Labels = map[string]string{LabelEngine: "vllm"}
 	sglang.Labels = map[string]string{LabelEngine: "sglang"}
-	if !SameEngine(&none, &other) || !SameEngine(&sglang, &sglang) {
+	if !SameEngine(&none, &other, "") || !SameEngine(&sglang, &sglang, "") {
 		t.Error("equal engines differ")
 	}
-	if SameEngine(&none, &vllm) || SameEngine(&vllm, &sglang) { // none is what the configuration says, perhaps SGLang
+	if SameEngine(&none, &vllm, "") || SameEngine(&vllm, &sglang, "") { // none is what the configuration says, perhaps SGLang
 		t.Error("different engines are the same")
 	}
 }

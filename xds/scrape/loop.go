@@ -40,7 +40,7 @@ func newLoop(s *Scraper, e *discovery.Endpoint) *loop {
 	o := &s.options
 	l := &loop{
 		scraper: s, address: e.Address.String(), models: o.Models, log: o.Log.With("endpoint", e.ID()),
-		slot: s.clock.first(time.Now(), o.Jitter()), engine: engineOf(e, o.Engine),
+		slot: s.clock.first(time.Now(), o.Jitter()), engine: s.engineOf(e),
 	}
 	if l.engine.name == engineTriton && !l.models {
 		s.growing.Do(func() {

@@ -102,6 +102,8 @@ type Options struct {
 	Models bool
 	// Engine names the metrics of endpoints whose labels (LabelEngine) do not say better.
 	Engine          string
+	EngineLabel     string         // the label that names an endpoint's engine
+	Engines         []EngineConfig // beside the built-in ones, or in their place
 	TLS             TLS            // of https
 	BearerTokenFile string         // a token to send; read again when it changes
 	Jitter          func() float64 // random numbers in [0,1), from any goroutine: the phase of each Run
@@ -124,6 +126,7 @@ func (o *Options) setDefaults() {
 	o.Path = orDefault(o.Path, DefaultPath)
 	o.Scheme = orDefault(o.Scheme, DefaultScheme)
 	o.Engine = orDefault(o.Engine, DefaultEngine)
+	o.EngineLabel = orDefault(o.EngineLabel, LabelEngine)
 	if o.Jitter == nil {
 		o.Jitter = rand.Float64
 	}
@@ -160,9 +163,6 @@ func (o *Options) check() error {
 	if o.Scheme != "http" && o.Scheme != "https" {
 		errs = append(errs, fmt.Errorf("scheme: %q is neither \"http\" nor \"https\"", o.Scheme))
 	}
-	if _, ok := engines[o.Engine]; !ok {
-		errs = append(errs, fmt.Errorf("engine: %q is unknown; known are %s", o.Engine, strings.Join(Engines(), ", ")))
-	}
 	return errors.Join(errs...)
 }
 
@@ -173,6 +173,7 @@ func notVisible(r rune) bool { return r <= ' ' || r >= 0x7f }
 type Scraper struct {
 	options Options
 	clock   *clock
+	engines map[string]*engine
 	tls     *tlsFiles // nil without TLS
 	token   *tokenFile
 	pages   sync.Pool // of *[]byte: few scrapes are in the middle of a page at once
@@ -182,8 +183,8 @@ type Scraper struct {
 // New returns a scraper. An error lists everything that is wrong with o, files included.
 func New(o Options) (*Scraper, error) {
 	o.setDefaults()
-	err := o.check()
 	s := &Scraper{options: o}
+	err := errors.Join(o.check(), s.setEngines())
 	now := time.Now()
 	s.clock = newClock(now, o.Interval, uint64(now.UnixNano()))
 	var tlsErr, tokenErr error
