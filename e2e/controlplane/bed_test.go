@@ -95,6 +95,14 @@ type reports struct {
 
 	mu      sync.Mutex
 	workers map[workerKey]report.Worker
+	polls   polls
+}
+
+// polls are those that were let in.
+type polls struct {
+	who  string        // by token or certificate, the newest
+	at   time.Time     // of the newest
+	rest time.Duration // the longest time between two
 }
 
 type workerKey struct {
@@ -126,6 +134,7 @@ func (r *reports) serve(t *testing.T, address string) {
 }
 
 func (r *reports) poll(w http.ResponseWriter, req *http.Request) {
+	r.note(req)
 	body, err := io.ReadAll(req.Body)
 	if err == nil && len(body) > 0 {
 		if v, err := report.Open(body); err == nil {
@@ -137,6 +146,37 @@ func (r *reports) poll(w http.ResponseWriter, req *http.Request) {
 	case <-time.After(20 * time.Millisecond):
 	}
 	w.WriteHeader(http.StatusNotModified)
+}
+
+func (r *reports) note(req *http.Request) {
+	if req.Method != http.MethodPost { // the test's own question
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	if !r.polls.at.IsZero() {
+		r.polls.rest = max(r.polls.rest, now.Sub(r.polls.at))
+	}
+	r.polls.at, r.polls.who = now, req.Header.Get("Authorization")
+	if req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
+		r.polls.who = req.TLS.PeerCertificates[0].Subject.CommonName
+	}
+}
+
+// waitFrom waits until polls come from who, and returns what is known of all polls.
+func (r *reports) waitFrom(t *testing.T, who string) polls {
+	t.Helper()
+	var p polls
+	traffic.Until(t, "polls from "+who, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if p = r.polls; p.who != who {
+			return fmt.Errorf("they come from %q", p.who)
+		}
+		return nil
+	})
+	return p
 }
 
 func (r *reports) add(v report.View) {

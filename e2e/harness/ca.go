@@ -36,7 +36,7 @@ type Certificate struct {
 func NewCA(dir, name string) (*CA, error) {
 	c := &CA{File: filepath.Join(dir, name+".pem"), dir: dir, name: name}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	key, der, err := sign(template, nil, nil)
@@ -50,10 +50,17 @@ func NewCA(dir, name string) (*CA, error) {
 	return c, writePEM(c.File, "CERTIFICATE", der)
 }
 
-// Issue makes a certificate for servers and clients that carries these names, which may be IP addresses.
+// Issue makes a certificate for servers and clients that carries these names, which may be IP addresses. It is valid for an
+// hour.
 func (c *CA) Issue(file string, names ...string) (*Certificate, error) {
+	return c.IssueFor(time.Hour, file, names...)
+}
+
+// IssueFor is Issue with another validity.
+func (c *CA) IssueFor(valid time.Duration, file string, names ...string) (*Certificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: file},
+		NotAfter:    time.Now().Add(valid),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -91,7 +98,7 @@ func (c *CA) Pool() *x509.CertPool {
 	return p
 }
 
-// sign makes a key and a certificate for it, valid for an hour; without a parent it signs itself.
+// sign makes a key and a certificate for it; without a parent it signs itself.
 func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -100,7 +107,7 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecd
 	if template.SerialNumber, err = rand.Int(rand.Reader, big.NewInt(1<<62)); err != nil {
 		return nil, nil, err
 	}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+	template.NotBefore = time.Now().Add(-time.Minute)
 	if parent == nil {
 		parent, parentKey = template, key
 	}
