@@ -86,7 +86,7 @@ const (
   ads_config:
     api_type: GRPC
     transport_api_version: V3
-    grpc_services: [{envoy_grpc: {cluster_name: zerohop_xds}}]
+    grpc_services: [{envoy_grpc: {cluster_name: zerohop_xds, retry_policy: {retry_back_off: {base_interval: 0.25s, max_interval: 1s}}}}]
 `
 	adsCluster = `static_resources:
   clusters:
