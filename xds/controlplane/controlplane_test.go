@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -184,25 +185,74 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-func TestRefusedRequests(t *testing.T) {
-	tests := []struct {
-		name, id, module, typeURL, want string
-	}{
-		{"no id", "", "/m", typeEndpoints, "node.id is missing"},
-		{"plan without module", "a", "", typePlan, "node metadata: zerohop.wasm is missing"},
-		{"cluster without module", "a", "", typeClusters, "node metadata: zerohop.wasm is missing"},
-		{"module path too long", "a", strings.Repeat("x", maxPath+1), typePlan, "node metadata: zerohop.wasm is missing"},
+func TestNodeWithoutID(t *testing.T) {
+	b := serve(t)
+	c := b.connect(t, envoyNode("", "g", "/m"))
+	c.subscribe(typeEndpoints, "x")
+	_, err := c.stream.Recv()
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "node.id is missing") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestNodeWithoutModule checks that an Envoy that cannot be sent a plan is told of, and gets what needs no module.
+func TestNodeWithoutModule(t *testing.T) {
+	tests := []struct{ name, module, typeURL string }{
+		{"plan", "", typePlan},
+		{"cluster", "", typeClusters},
+		{"path too long", strings.Repeat("x", maxPath+1), typePlan},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := serve(t)
-			c := b.connect(t, envoyNode(tt.id, "g", tt.module))
-			c.subscribe(tt.typeURL, "x")
-			_, err := c.stream.Recv()
-			if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want %q", err, tt.want)
+			b.SetPlan(testPlan('1'))
+			b.SetEndpoints([]Endpoint{{Address: "10.0.0.1:80"}})
+			c := b.connect(t, envoyNode("a", "g", tt.module))
+			c.subscribe(tt.typeURL, bootstrap.FilterName)
+			c.subscribe(typeEndpoints, bootstrap.EndpointsCluster)
+			c.ack(c.receive(typeEndpoints, "")) // and nothing before
+			n := b.until(t, "the endpoints", func(n []NodeStatus) bool { return n[0].Endpoints.Acked != "" })[0]
+			if !n.Rejects() || !strings.Contains(n.Lacks, "node.metadata.zerohop.wasm is missing") || n.Plan.Sent != "" {
+				t.Errorf("%+v", n)
+			}
+			c.close()
+			b.until(t, "the end", func(n []NodeStatus) bool { return !n[0].Connected })
+			c = b.connect(t, envoyNode("a", "g", tt.module)) // it tries again
+			c.subscribe(tt.typeURL, bootstrap.FilterName)
+			b.until(t, "the second connection", func(n []NodeStatus) bool { return n[0].Connected && n[0].Lacks != "" })
+			if got := strings.Count(b.logs.String(), "level=WARN"); got != 1 {
+				t.Errorf("%d warnings in %s", got, b.logs)
 			}
 		})
+	}
+}
+
+func TestDue(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	n := newNodes(nil, func() time.Time { return now })
+	got := []bool{n.due("a", time.Minute), n.due("a", time.Minute), n.due("b", 0)}
+	now = now.Add(time.Minute)
+	got = append(got, n.due("a", time.Minute), n.due("b", 0))
+	if d := cmp.Diff([]bool{true, false, true, true, false}, got); d != "" {
+		t.Error(d)
+	}
+	for i := range 2 * maxSaid {
+		n.due(fmt.Sprint(i), 0)
+	}
+	if len(n.said) > maxSaid {
+		t.Errorf("%d warnings are remembered", len(n.said))
+	}
+}
+
+// TestTwins connects two Envoys of one id: the log says so, once.
+func TestTwins(t *testing.T) {
+	b := serve(t)
+	for range 3 {
+		b.connect(t, envoyNode("a", "g", "/m")).subscribe(typePlan, bootstrap.FilterName)
+	}
+	b.until(t, "three nodes", func(n []NodeStatus) bool { return len(n) == 3 })
+	if got := strings.Count(b.logs.String(), "have one node id"); got != 1 {
+		t.Errorf("%d warnings in %s", got, b.logs)
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 	rememberIt = 10 * time.Minute // how long they are
 	maxGroups  = 64               // with a count of refusals of their own
 	otherGroup = "other"
+	warnEvery  = time.Minute // about one node
+	maxSaid    = 1024        // warnings that are remembered
 )
 
 // nodes follows the streams. It implements sotw.Callbacks; streams call it in turn for their own events.
@@ -39,6 +41,7 @@ type nodes struct {
 	streams map[int64]*node
 	gone    []NodeStatus      // ended connections, oldest first
 	refused map[string]uint64 // by group
+	said    map[string]time.Time
 }
 
 // node is one stream.
@@ -50,7 +53,7 @@ type node struct {
 }
 
 func newNodes(log *slog.Logger, now func() time.Time) *nodes {
-	return &nodes{log: log, now: now, streams: make(map[int64]*node), refused: make(map[string]uint64)}
+	return &nodes{log: log, now: now, streams: make(map[int64]*node), refused: make(map[string]uint64), said: make(map[string]time.Time)}
 }
 
 // OnStreamOpen implements sotw.Callbacks.
@@ -97,8 +100,7 @@ func (n *nodes) OnStreamRequest(id int64, r *discovery.DiscoveryRequest) error {
 		}
 	}
 	if t := r.GetTypeUrl(); (t == typePlan || t == typeClusters) && s.Module == "" {
-		return status.Errorf(codes.InvalidArgument, "node metadata: %s.%s is missing: the path of zerohop.wasm as this Envoy sees it; "+
-			"\"zerohop render envoy\" writes it", bootstrap.MetadataKey, bootstrap.MetadataModule)
+		n.lack(s)
 	}
 	n.settle(s, r)
 	return nil
@@ -117,7 +119,44 @@ func (n *nodes) introduce(s *node, from *core.Node) error {
 	}
 	n.gone = slices.DeleteFunc(n.gone, func(g NodeStatus) bool { return g.ID == s.ID && g.Group == s.Group })
 	n.log.Info("Envoy connected", "node", s.ID, "group", s.Group, "envoy", s.Envoy, "peer", s.Peer)
+	n.compare(s)
 	return nil
+}
+
+// compare warns of Envoys that cannot be told apart, once for each id.
+func (n *nodes) compare(s *node) {
+	for _, other := range n.streams {
+		if other != s && other.known && other.ID == s.ID && n.due("id "+s.ID, 0) {
+			n.log.Warn("two connected Envoys have one node id, so that their reports are mixed up; give each its own, by Envoy's flag --service-node",
+				"node", s.ID, "peer", s.Peer, "other_peer", other.Peer)
+		}
+	}
+}
+
+// lack notes that a node cannot be sent the filter's configuration. The stream goes on: endpoints need no module, and an
+// Envoy that is cut off would only come back.
+func (n *nodes) lack(s *node) {
+	if s.Lacks != "" {
+		return
+	}
+	s.Lacks = fmt.Sprintf("node.metadata.%[1]s.%[2]s is missing in the bootstrap: the path of zerohop.wasm as this Envoy sees it, the same as vm_config.code.local.filename; "+
+		"add \"metadata: {%[1]s: {%[2]s: PATH}}\" under node", bootstrap.MetadataKey, bootstrap.MetadataModule)
+	if n.due("lacks "+s.Group+"/"+s.ID, warnEvery) {
+		n.log.Warn("Envoy cannot be sent a plan and stays on that of its bootstrap", "node", s.ID, "group", s.Group, "peer", s.Peer, "reason", s.Lacks)
+	}
+}
+
+// due reports whether something may be said: at most once in every, or once at all if that is 0.
+func (n *nodes) due(what string, every time.Duration) bool {
+	now := n.now()
+	if last, said := n.said[what]; said && (every == 0 || now.Sub(last) < every) {
+		return false
+	}
+	if len(n.said) >= maxSaid {
+		clear(n.said)
+	}
+	n.said[what] = now
+	return true
 }
 
 // settle books an acceptance or a refusal.

@@ -14,11 +14,12 @@ type NodeStatus struct {
 	Plan      TypeStatus `json:"plan"`
 	Endpoints TypeStatus `json:"endpoints"`
 	Clusters  TypeStatus `json:"clusters"`
+	Lacks     string     `json:"lacks,omitempty"` // what its bootstrap lacks, so that it is sent no plan
 }
 
-// Rejects reports whether the Envoy refused what it was sent last.
+// Rejects reports whether the Envoy refused what it was sent last, or cannot be sent it.
 func (n *NodeStatus) Rejects() bool {
-	return n.Plan.Rejected() || n.Endpoints.Rejected() || n.Clusters.Rejected()
+	return n.Lacks != "" || n.Plan.Rejected() || n.Endpoints.Rejected() || n.Clusters.Rejected()
 }
 
 // TypeStatus is the state of one type of resource. The version of a plan is its revision.

@@ -147,7 +147,11 @@ func (w *watcher) respond(open *watch) (cache.Response, error) {
 	if open.sub.ReturnedResources()[s.name] == s.version {
 		return nil, nil
 	}
-	encoded, err := s.encode(moduleFor(open.request))
+	module := moduleFor(open.request)
+	if module == "" && open.request.GetTypeUrl() != typeEndpoints {
+		return nil, nil // the node lacks the path, and is told so by nodes
+	}
+	encoded, err := s.encode(module)
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}

@@ -62,7 +62,7 @@ func verdict(st *status.Status) error {
 	case !st.Config.OK:
 		return fmt.Errorf("the agent refuses the configuration in %s and keeps the one before", st.Config.File)
 	case refusing > 0:
-		return fmt.Errorf("%d of %d Envoys refuse what they were sent and keep what they had", refusing, len(st.Nodes))
+		return fmt.Errorf("%d of %d Envoys refuse what they were sent, or cannot be sent it, and keep what they had", refusing, len(st.Nodes))
 	}
 	return nil
 }
@@ -120,6 +120,9 @@ const wasmReason = "Unable to create Wasm plugin"
 
 // refusals says what an Envoy refused last, and why.
 func refusals(b *strings.Builder, n *status.Node, now time.Time) {
+	if n.Lacks != "" {
+		_, _ = fmt.Fprintf(b, "\n%s/%s is sent no plan:\n  %s\n", n.Group, n.ID, n.Lacks)
+	}
 	for _, t := range types(n) {
 		if t.Nack == nil {
 			continue
@@ -181,6 +184,9 @@ func refuses(n *status.Node) string {
 		if t.Rejected() {
 			what = append(what, t.name)
 		}
+	}
+	if n.Lacks != "" {
+		what = append(what, "lacks metadata")
 	}
 	return cmp.Or(strings.Join(what, ", "), "-")
 }

@@ -45,6 +45,9 @@ func TestStatusText(t *testing.T) {
 	twins := testStatus(now)
 	twins.Nodes = append(twins.Nodes[:1], twins.Nodes[0])
 	twins.Nodes[1].Reported = false
+	lacking := testStatus(now)
+	lacking.Nodes = lacking.Nodes[:1]
+	lacking.Nodes[0].Plan, lacking.Nodes[0].Lacks = controlplane.TypeStatus{}, "node.metadata is missing"
 	tests := []struct {
 		name string
 		st   *status.Status
@@ -73,6 +76,17 @@ east/a refused plan 2222222222222222 1s ago:
   Unable to create Wasm plugin zerohop
   The filter's own words are in that Envoy's log, after "configuration rejected".
 `, "1 of 2 Envoys refuse what they were sent"},
+		{"without metadata", lacking, `configuration  zerohop.yaml, in force
+               since 1h30m ago
+plan           2222222222222222
+endpoints      4, in snapshot 17
+
+GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
+east   a     1.40.0  1m5s ago     -                 -                 2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  lacks metadata
+
+east/a is sent no plan:
+  node.metadata is missing
+`, "1 of 1 Envoys refuse what they were sent, or cannot be sent it"},
 		{"two of one id", twins, `configuration  zerohop.yaml, in force
                since 1h30m ago
 plan           2222222222222222
