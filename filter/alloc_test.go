@@ -10,17 +10,25 @@ import (
 )
 
 // TestNoAllocations plays a mix of everything that requests do, and asserts that neither the filter nor the emulator
-// allocates once the mix has been seen.
+// allocates once the mix has been seen. A plugin reads a header, the log gets chains, and picks could be explained.
 func TestNoAllocations(t *testing.T) {
 	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
 		t.Run(mode, func(t *testing.T) {
 			p := hosttest.NewProcess()
 			p.Agent = &hosttest.Agent{}
 			w := p.AddWorker(hosttest.NewNative)
-			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(mode, 4))) {
+			pl := lifecycletest.Plan(mode, 4)
+			pl.Plugins = append(pl.Plugins, plan.Plugin{Name: "by-header", Type: "header-profile-handler", Parameters: plan.Params{
+				{Name: "headerName", Kind: plan.String, Str: "x-profile"}, {Name: "defaultProfile", Kind: plan.String, Str: "default"},
+			}})
+			pl.ProfileHandler, pl.Log.Chain, pl.Explain.Networks = "by-header", true, []string{"10.0.0.0/8"}
+			if !w.LoadBoth(plan.Append(nil, pl)) {
 				t.Fatalf("plan refused: %v", p.Logs)
 			}
 			mix := lifecycletest.Mix(1)
+			for i := range mix {
+				mix[i].Headers = append(mix[i].Headers, hosttest.Field{Name: "x-profile", Value: "default"})
+			}
 			run := func() {
 				for i := range mix {
 					w.Do(&mix[i])

@@ -25,6 +25,10 @@ var scenarios = []scenario{
 
 	{"same prompt, same endpoint", samePrompt},
 	{"other prompt, other chain", otherPrompt},
+	{"profile by header", profileByHeader},
+	{"admission denied", admissionDenied},
+	{"filtered out", filteredOut},
+	{"one request id", oneRequestID},
 	{"access log", accessLog},
 	{"explained in headers", explainedInHeaders},
 	{"explain is off or foreign", explainRefused},
