@@ -27,9 +27,11 @@ func (l *loader) build() {
 		if in.spec == nil || in.known != nil || !in.usable {
 			continue
 		}
+		asked := len(b.Wants.Attributes)
 		if _, err := b.Build(in.spec, in.name, in.params); err != nil {
 			in.refused(err)
 		}
+		l.attributes(in, b.Wants.Attributes[asked:])
 	}
 	l.wants = b.Wants
 }
@@ -67,7 +69,7 @@ func (l *loader) config() *Config {
 		Discovery: l.discovery, lines: l.lines, refs: l.refs, Warnings: l.warned(), Defaults: l.defaults,
 		Inactive: l.inactives(), raw: l.raw, firstProfile: l.firstProfile,
 	}
-	c.Models = l.models()
+	c.Models, c.Metrics = l.models(), l.metricsPlan
 	for i := range l.instances {
 		in := &l.instances[i]
 		as := listed{name: in.name, spec: in.spec, params: in.params}

@@ -24,6 +24,7 @@ type Config struct {
 
 	Zerohop   Zerohop // the second document
 	Models    Models
+	Metrics   Metrics
 	Discovery *FileDiscovery // plugin that dataLayer.discovery refers to; nil if none
 
 	Warnings []strictyaml.Problem // what was accepted but will surprise
@@ -102,4 +103,5 @@ func (l *loader) picker(root strictyaml.Node) {
 	l.handler(root.Field("plugins"))
 	l.needs()
 	l.prefix()
+	l.metrics()
 }

@@ -324,6 +324,14 @@ line 5: flowControl.usageLimitPolicyPluginRef: "openai-parser" is of type openai
 line 5: flowControl.saturationDetector.pluginRef: "queue-scorer" is of type queue-scorer, which is no saturation detector
 line 6: requestHandler.parsers[0].pluginRef: "queue-scorer" is of type queue-scorer, which is no parser`,
 		},
+		{
+			"a source that tells its extractor nothing", header + `
+dataLayer: {sources: [{pluginRef: m, extractors: [{pluginRef: core-metrics-extractor}, {pluginRef: r}]}, {pluginRef: metrics-data-source, extractors: [{pluginRef: r}, {pluginRef: precise-prefix-cache-producer}]}]}
+plugins: [{type: models-data-source, name: m}, {type: models-data-extractor, name: r}, {type: precise-prefix-cache-producer}]`,
+			`line 4: dataLayer.sources[0].extractors[0].pluginRef: "core-metrics-extractor" takes pages of metrics, and "m" has lists of models; name another extractor
+line 4: dataLayer.sources[1].extractors[0].pluginRef: "r" takes lists of models, and "metrics-data-source" has pages of metrics; name another extractor
+line 4: dataLayer.sources[1].extractors[1].pluginRef: "precise-prefix-cache-producer" takes events of endpoints, and "metrics-data-source" has pages of metrics; name another extractor`,
+		},
 		{"syntax", "a: [", "line 1: did not find expected node content"},
 	}
 	for _, tt := range tests {

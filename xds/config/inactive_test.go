@@ -94,8 +94,6 @@ dataLayer: {injectDefaults: false, sources: [{pluginRef: metrics-data-source, ex
 			},
 			[]string{
 				"line 6: plugins[1].parameters.interval: metrics-data-source" + end + "write it in a ZerohopConfig: scrape.interval",
-				"line 7: plugins[2].parameters.defaultEngine: core-metrics-extractor" + end + "write it in a ZerohopConfig: scrape.engine",
-				"line 7: plugins[2].parameters.engineConfigs: core-metrics-extractor" + end + "the metrics of the built-in engines are read",
 				"line 8: plugins[3].parameters.modelName: token-producer" + end + "tokens are estimated from the text",
 				"line 8: plugins[3].parameters.vllm: token-producer" + end + "tokens are estimated from the text",
 				"line 9: dataLayer.peerDiscovery: this" + end + "workers tell each other nothing",

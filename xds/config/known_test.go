@@ -47,6 +47,10 @@ var knownCases = map[string][]knownCase{
 	},
 	"core-metrics-extractor": {
 		{"{engineLabelKey: e, defaultEngine: mine, engineConfigs: [{name: mine, queuedRequestsSpec: q, customMetrics: [{attributeKey: a, metricSpec: m}]}]}", ""},
+		{"{engineConfigs: [{name: vllm, queuedRequestsSpec: \"q{a=\"}]}", "engineConfigs[0].queuedRequestsSpec: "},
+		{"{engineConfigs: [{name: a}]}", "engineConfigs[0]: has no metric"},
+		{"{engineConfigs: [{name: a, queuedRequestsSpec: q}, {name: a, queuedRequestsSpec: q}]}", `engineConfigs[1].name: "a" is the name of engineConfigs[0] too`},
+		{"{defaultEngine: vlm}", `defaultEngine: "vlm" is not known; did you mean "vllm"?`},
 		{"{engineConfigs: [{queuedRequestsSpec: q}]}", "engineConfigs[0].name: is missing"},
 		{"{engineConfigs: [{name: a, customMetrics: [{attributeKey: a}]}]}", "engineConfigs[0].customMetrics[0].metricSpec: is missing"},
 	},

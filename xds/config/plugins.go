@@ -33,6 +33,7 @@ type loader struct {
 	discovery    *FileDiscovery
 	zerohopPlan  Zerohop
 	wants        scorers.Wants
+	metricsPlan  Metrics
 	lines        map[string]int // see Config
 }
 

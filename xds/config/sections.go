@@ -106,11 +106,15 @@ func (l *loader) dataLayer(n strictyaml.Node) {
 		l.warnf(inject, "has no effect; the agent scrapes every endpoint, or none with agent.enabled: false of a ZerohopConfig")
 	}
 	for _, source := range n.Field("sources").List() {
-		source.Field("pluginRef").Required()
-		l.named(source.Field("pluginRef"), &aSource)
+		ref := source.Field("pluginRef")
+		ref.Required()
+		told := carries(l.named(ref, &aSource), ref.Text())
 		for _, e := range source.Field("extractors").List() {
-			e.Field("pluginRef").Required()
-			l.named(e.Field("pluginRef"), &anExtractor)
+			ref := e.Field("pluginRef")
+			ref.Required()
+			if takes := carries(l.named(ref, &anExtractor), ref.Text()); takes != told && takes != "" && told != "" {
+				ref.Problemf("%q takes %s, and %q has %s; name another extractor", ref.Text(), takes, source.Field("pluginRef").Text(), told)
+			}
 		}
 	}
 	l.named(n.Field("peerDiscovery").Field("pluginRef"), &peers)
@@ -120,6 +124,19 @@ func (l *loader) dataLayer(n strictyaml.Node) {
 			l.inactivef(f, nil, "workers tell each other nothing")
 		}
 	}
+}
+
+// carries returns what a source tells or an extractor takes; in is nil for one that is there without being declared.
+func carries(in *instance, name string) string {
+	switch {
+	case in == nil && (name == known.MetricsSource || name == known.MetricsReader):
+		return known.Pages
+	case in == nil:
+		return ""
+	case in.known == nil:
+		return known.Endpoints // producers of the filter
+	}
+	return in.known.Carries
 }
 
 // flowControl checks the policies of queues. queued says whether the feature gate is on.

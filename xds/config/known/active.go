@@ -32,7 +32,7 @@ func agentTypes() []Type {
 		}},
 		{
 			Spec: spec(MetricsSource, 0, append(tls("http", "/metrics"), optional(integer("port", 0, "instead of the endpoint's")))...),
-			Role: Source, Idle: map[string]string{
+			Role: Source, Carries: Pages, Idle: map[string]string{
 				"scheme":             instead + "scrape.scheme",
 				"path":               instead + "scrape.path",
 				"insecureSkipVerify": instead + "scrape.tls.insecureSkipVerify",
@@ -43,20 +43,16 @@ func agentTypes() []Type {
 				"port":               "the port of the endpoint is scraped",
 			},
 		},
-		{Spec: coreMetrics(), Role: Extractor, Idle: map[string]string{
-			"engineLabelKey": "the label llm-d.ai/engine-type names the engine",
-			"defaultEngine":  instead + "scrape.engine",
-			"engineConfigs":  "the metrics of the built-in engines are read",
-		}},
-		{Spec: spec(ModelsSource, 0, tls("http", "/v1/models")...), Role: Source, Idle: map[string]string{
+		{Spec: coreMetrics(), Role: Extractor, Carries: Pages},
+		{Spec: spec(ModelsSource, 0, tls("http", "/v1/models")...), Role: Source, Carries: Models, Idle: map[string]string{
 			"scheme":             instead + "scrape.scheme",
 			"insecureSkipVerify": instead + "scrape.tls.insecureSkipVerify",
 			"caCertPath":         instead + "scrape.tls.caFile",
 			"clientCertPath":     instead + "scrape.tls.certFile",
 			"clientKeyPath":      instead + "scrape.tls.keyFile",
 		}},
-		{Spec: loose(spec(ModelsReader, 0)), Role: Extractor},
-		{Spec: loose(spec("endpoint-notification-source", 0)), Role: Source},
+		{Spec: loose(spec(ModelsReader, 0)), Role: Extractor, Carries: Models},
+		{Spec: loose(spec("endpoint-notification-source", 0)), Role: Source, Carries: Endpoints},
 		{Spec: spec(FileDiscovery, 0, required(text("path", "", "the endpoint file")), flag("watchFile", false, "whether the file is read again when it changes")), Role: Discovery},
 	}
 }

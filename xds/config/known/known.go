@@ -33,6 +33,8 @@ const (
 type Type struct {
 	scorers.Spec // without New
 	Role         Role
+	// Carries says what a source tells its extractors, or an extractor takes from its source; empty if that is not known.
+	Carries string
 	// What says what is not done, since the type is not active; empty if the agent or the loader does what it asks for.
 	What string
 	// Idle are parameters that nothing acts on although the type is active, by name, with what to do instead.
@@ -42,6 +44,14 @@ type Type struct {
 	// Check judges parameters together; nil if there is nothing to say. Its error begins with the path of one and a colon.
 	Check func(given plan.Params) error
 }
+
+// What sources tell their extractors.
+const (
+	Pages     = "pages of metrics"
+	Models    = "lists of models"
+	Endpoints = "events of endpoints"
+	Objects   = "events of objects"
+)
 
 // Active says whether the agent or the loader acts on the type.
 func (t *Type) Active() bool { return t.What == "" }

@@ -150,7 +150,7 @@ func producers() []Type {
 				word("balanceBy", "requests", "what is spread evenly", "requests", "tokens")), scorers.DataPrefixMatch)),
 			What: "requests are not held back to be gathered", Check: burst,
 		},
-		{Spec: makes(spec("precise-prefix-cache-producer", produce, preciseParams()...), scorers.DataPrefixMatch), Role: Extractor, What: noKVEvents, Open: []string{blockIndex}},
+		{Spec: makes(spec("precise-prefix-cache-producer", produce, preciseParams()...), scorers.DataPrefixMatch), Role: Extractor, Carries: Endpoints, What: noKVEvents, Open: []string{blockIndex}},
 		{Spec: alpha(spec("p2p-source-producer", produce,
 			producer("prefixMatchInfoProducerName", "approx-prefix-cache-producer", "producer of the matches"),
 			whole("minCachedTokenDelta", 1, 1, "tokens that another endpoint must have more"),
@@ -166,7 +166,7 @@ func producers() []Type {
 			producer("inFlightLoadProducerName", "inflight-load-producer", "producer of the load"),
 			deprecated(amount("samplingMean", 0, ""), "it has no effect"),
 			deprecated(integer("maxDecodeTokenSamplesForPrediction", 0, ""), "it has no effect")), scorers.DataLatency), What: noPredictor},
-		{Spec: spec("mm-embeddings-cache-producer", produce, whole("cacheSizeInMBPerServer", 4096, 1, "size of an endpoint's cache")), Role: Extractor, What: noImages},
+		{Spec: spec("mm-embeddings-cache-producer", produce, whole("cacheSizeInMBPerServer", 4096, 1, "size of an endpoint's cache")), Role: Extractor, Carries: Endpoints, What: noImages},
 	}
 }
 
@@ -291,20 +291,20 @@ func holdback(given plan.Params) error {
 // dataLayer returns sources, extractors and discoveries.
 func dataLayer() []Type {
 	return []Type{
-		{Spec: alpha(spec("multicluster-metrics-data-source", 0, append(tls("http", "/metrics"), optional(integer("port", 0, "instead of the endpoint's")))...)), Role: Source, What: manyClusters},
+		{Spec: alpha(spec("multicluster-metrics-data-source", 0, append(tls("http", "/metrics"), optional(integer("port", 0, "instead of the endpoint's")))...)), Role: Source, Carries: Pages, What: manyClusters},
 		{Spec: alpha(spec("multicluster-metrics-extractor", 0,
 			text("kvCacheUtilizationMetric", "llm_d_epp_average_kv_cache_utilization", "metric of the KV cache's use"),
-			text("queueSizeMetric", "llm_d_epp_average_queue_size", "metric of waiting requests"))), Role: Extractor, What: manyClusters},
+			text("queueSizeMetric", "llm_d_epp_average_queue_size", "metric of waiting requests"))), Role: Extractor, Carries: Pages, What: manyClusters},
 		{Spec: alpha(spec("multicluster-file-discovery", 0, required(text("path", "", "the endpoint file")),
 			flag("watchFile", false, "whether the file is read again when it changes"))), Role: Discovery, What: manyClusters},
 		{Spec: alpha(spec("dcgm-data-source", 0,
 			word("scheme", "http", "protocol", "http", "https"), text("path", "/metrics", "of the page"), whole("port", 9400, 1, "of the exporter"),
 			flag("insecureSkipVerify", true, "whether any certificate is believed"), flag("useNodeAddress", false, "whether the node is asked"),
-			span("interval", 0, "time between two reads"))), Role: Source, What: "the use of GPUs is not read"},
-		{Spec: alpha(loose(spec("dcgm-extractor", 0))), Role: Extractor, What: "the use of GPUs is not read"},
+			span("interval", 0, "time between two reads"))), Role: Source, Carries: Pages, What: "the use of GPUs is not read"},
+		{Spec: alpha(loose(spec("dcgm-extractor", 0))), Role: Extractor, Carries: Pages, What: "the use of GPUs is not read"},
 		{
 			Spec: spec("k8s-notification-source", 0, text("group", "", "of the objects"), required(text("version", "", "of the objects")), required(text("kind", "", "of the objects"))),
-			Role: Source, What: "objects of Kubernetes are not watched",
+			Role: Source, Carries: Objects, What: "objects of Kubernetes are not watched",
 		},
 	}
 }
