@@ -121,6 +121,10 @@ func TestMissingPieces(t *testing.T) {
 			del(t, v, "dynamic_resources/ads_config")
 			del(t, v, "static_resources/clusters/zerohop_xds")
 		}, []string{"ads"}, false},
+		{"node metadata", func(t *testing.T, v tree) { del(t, v, "node/metadata") }, []string{"node-metadata"}, false},
+		{"node metadata of others only", func(t *testing.T, v tree) { set(t, v, "node/metadata", tree{"role": "edge"}) }, []string{"node-metadata"}, false},
+		{"module elsewhere in the metadata", func(t *testing.T, v tree) { set(t, v, "node/metadata/zerohop/wasm", "/other.wasm") }, []string{"node-metadata"}, false},
+		{"no node", func(_ *testing.T, v tree) { delete(v, "node") }, []string{"node-metadata"}, false},
 		{"early mutation", func(t *testing.T, v tree) { del(t, v, hcm+"/early_header_mutation_extensions") }, []string{"early-mutation"}, false},
 		{"a header of early mutation", func(t *testing.T, v tree) {
 			m := at(t, v, hcm+"/early_header_mutation_extensions/0/typed_config").(tree)

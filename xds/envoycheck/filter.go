@@ -21,9 +21,10 @@ func (w *wasm) attempt() bool { return w.upstream || !w.manager && w.root() == n
 
 // ours says whether the filter is or seems to be one of zerohop's.
 func (w *wasm) ours() bool {
-	root := w.root()
-	if root == names.RootDownstream || root == names.RootAttempt {
-		return true
+	for _, name := range []string{w.root(), w.name} {
+		if name == names.RootDownstream || name == names.RootAttempt {
+			return true
+		}
 	}
 	vm := w.config.get("vm_config")
 	for _, n := range []node{
@@ -39,11 +40,12 @@ func (w *wasm) ours() bool {
 
 // wasmOf returns the Wasm filter that an element of http_filters is.
 func wasmOf(filter node) (wasm, bool) {
+	name := filter.get("name").str()
 	if body, typ := filter.get("typed_config").message(); typ == "Wasm" {
-		return wasm{config: body.get("config")}, true
+		return wasm{config: body.get("config"), place: place{name: name}}, true
 	}
 	if body, typ := filter.get("config_discovery", "default_config").message(); typ == "Wasm" {
-		return wasm{config: body.get("config"), place: place{ecds: true}}, true
+		return wasm{config: body.get("config"), place: place{ecds: true, name: name}}, true
 	}
 	return wasm{}, false
 }
@@ -83,8 +85,12 @@ func (c *checker) rootID(w *wasm) {
 	if w.attempt() {
 		want = names.RootAttempt
 	}
-	if w.root() != want {
-		c.lack("root-id", w.config, fmt.Sprintf("root_id is %q, not %s", w.root(), want),
+	if got := w.root(); got != want {
+		what := fmt.Sprintf("root_id is %q, not %s", got, want)
+		if got == "" {
+			what = "root_id: " + want + " is missing"
+		}
+		c.lack("root-id", w.config, what,
 			"The module has two plugins, and the root id says which of them runs here.", "root_id: "+want+"\n").Replace = true
 	}
 }

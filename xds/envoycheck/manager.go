@@ -101,31 +101,6 @@ func (c *checker) discovered(hcm node) {
 	}
 }
 
-// ads checks that a bootstrap which takes something of ours by ADS has a connection for it.
-func (c *checker) ads() {
-	if !c.bootstrap.Exists() {
-		return
-	}
-	uses := slices.ContainsFunc(c.clusters, func(d node) bool {
-		return overrideHost(d).Exists() && d.get("eds_cluster_config", "eds_config", "ads").Exists()
-	})
-	for _, hcm := range c.hcms {
-		if i := c.downstream(hcm); i >= 0 {
-			uses = uses || hcm.get("http_filters").list()[i].get("config_discovery", "config_source", "ads").Exists()
-		}
-	}
-	if !uses {
-		return
-	}
-	if !c.bootstrap.get("dynamic_resources", "ads_config").Exists() {
-		c.lack("ads", c.bootstrap, "plan or endpoints come by ADS, but dynamic_resources.ads_config is missing",
-			"Envoy would never get them from the agent.", c.adsConnection())
-	}
-	if c.bootstrap.get("node", "id").str() == "" || c.bootstrap.get("node", "cluster").str() == "" {
-		c.note("node", c.bootstrap, "ADS needs a name of this Envoy: set node.id and node.cluster, or start it with --service-node and --service-cluster")
-	}
-}
-
 // earlyMutation checks that clients cannot set the headers by which the filter steers.
 func (c *checker) earlyMutation(hcm node) {
 	var removed []string

@@ -102,9 +102,10 @@ func (n node) message() (body node, typ string) {
 
 // place says where a value stands.
 type place struct {
-	upstream bool // among the filters of a cluster
-	manager  bool // among the filters of an HttpConnectionManager
-	ecds     bool // in the default of a filter that comes by ECDS
+	upstream bool   // among the filters of a cluster
+	manager  bool   // among the filters of an HttpConnectionManager
+	ecds     bool   // in the default of a filter that comes by ECDS
+	name     string // of the filter around it
 }
 
 // collect finds the messages that are checked, wherever they stand.
@@ -138,6 +139,9 @@ func (c *checker) collect(n node, at place) {
 		c.listeners = append(c.listeners, body)
 	case has("static_resources"):
 		c.bootstrap = body
+	}
+	if has("typed_config", "config_discovery") {
+		at.name = body.get("name").str()
 	}
 	for _, k := range keys {
 		below := at
