@@ -65,7 +65,25 @@ func (a *agentCmd) run(ctx context.Context, stderr io.Writer) error {
 	if err := open(ctx, &o, &c.Zerohop.Agent); err != nil {
 		return err
 	}
+	defer sayStop(ctx, log)()
 	return agent.Run(ctx, o)
+}
+
+// sayStop logs when the agent is told to stop; ending takes seconds if responses are open. What it returns ends the waiting.
+func sayStop(ctx context.Context, log *slog.Logger) func() {
+	told, cancel := context.WithCancel(ctx)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		<-told.Done()
+		if ctx.Err() != nil {
+			log.Info("agent stops: it was told to")
+		}
+	}()
+	return func() {
+		cancel()
+		<-said
+	}
 }
 
 // config loads a document. Flags have the last word.

@@ -48,8 +48,8 @@ func (in *inputs) load(stderr io.Writer) (*config.Config, []discovery.Endpoint, 
 	if limit := c.Zerohop.Bounds.Endpoints; len(eps) > limit {
 		return nil, nil, usageError{fmt.Errorf("%s: %d endpoints; the filter considers at most %d (bounds.endpoints)", in.name(), len(eps), limit)}
 	}
-	if len(eps) == 0 {
-		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: there is no endpoint in any file\n", in.name())
+	if len(eps) == 0 && len(c.Zerohop.Discovery.DNS) == 0 {
+		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: there is no endpoint in any file, and no other source of them\n", in.name())
 	}
 	for _, w := range c.Warnings {
 		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: %s\n", in.ConfigFile, w)

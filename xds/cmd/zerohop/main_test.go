@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 		{"bad fallback", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--fallback", "127.0.0.1:1,x"}, 2, "", "--fallback: not an ip:port"},
 		{"bad module path", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--wasm", "a\nb"}, 2, "", "path of the module: must be one line of text"},
 		{"output cannot be written", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", "/nowhere/envoy.yaml"}, 1, "", "--output: open /nowhere/envoy.yaml"},
-		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", "zerohop: warning: " + noEndpoints + ": there is no endpoint in any file\n"},
+		{"output", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "-o", out}, 0, "", "zerohop: warning: " + noEndpoints + ": there is no endpoint in any file, and no other source of them\n"},
 		{"too many endpoints", []string{"render", "envoy", "--config-file", good, "--endpoints", tooMany}, 2, "", tooMany + ": 1025 endpoints; the filter considers at most 1024"},
 		{"one port for two", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--admin", "127.0.0.1:8080"}, 2, "", "--listen 127.0.0.1:8080, --admin 127.0.0.1:8080, --agent 127.0.0.1:18001 and --agent-xds 127.0.0.1:18000 must differ"},
 		{"interval of the agent too short", []string{"render", "envoy", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "1ms"}, 2, "", "--scrape-interval: 1ms is shorter than 10ms"},
@@ -167,6 +167,9 @@ func TestAgentServesUntilToldToStop(t *testing.T) {
 	}
 	cancel()
 	running.Wait()
+	if rest := <-logs.rest; address != "" && !strings.Contains(rest, `msg="agent stops: it was told to"`) {
+		t.Errorf("the agent does not say that it stops:\n%s", rest)
+	}
 	http.DefaultClient.CloseIdleConnections()
 }
 
@@ -188,15 +191,16 @@ func ready(url string) (status int, err error) {
 // log lets a test wait for a line.
 type log struct {
 	io.WriteCloser
-	r io.Reader
+	r    io.Reader
+	rest chan string // what came after the line that was found, at the end
 }
 
 func newLog() *log {
 	r, w := io.Pipe()
-	return &log{WriteCloser: w, r: r}
+	return &log{WriteCloser: w, r: r, rest: make(chan string, 1)}
 }
 
-// find returns the first submatch of the first line that matches, and has all further lines thrown away.
+// find returns the first submatch of the first line that matches, and keeps all further lines for rest.
 func (l *log) find(re *regexp.Regexp) string {
 	var seen []byte
 	buf := make([]byte, 1024)
@@ -204,10 +208,14 @@ func (l *log) find(re *regexp.Regexp) string {
 		n, err := l.r.Read(buf)
 		seen = append(seen, buf[:n]...)
 		if m := re.FindSubmatch(seen); m != nil {
-			go func() { _, _ = io.Copy(io.Discard, l.r) }()
+			go func() {
+				b, _ := io.ReadAll(l.r)
+				l.rest <- string(b)
+			}()
 			return string(m[1])
 		}
 		if err != nil {
+			l.rest <- ""
 			return ""
 		}
 	}

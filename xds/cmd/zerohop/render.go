@@ -67,6 +67,9 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 	if len(eps) == 0 && c.Zerohop.Agent.Disabled {
 		return usageError{fmt.Errorf("%s: a bootstrap without agent needs its endpoints in a file: give --endpoints FILE or discovery.endpoints; Envoy alone does not ask DNS", e.name())}
 	}
+	if len(eps) == 0 && len(c.Zerohop.Discovery.DNS) > 0 && len(e.Fallback) == 0 {
+		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: endpoints come by DNS only, which the agent asks: Envoy has none until it reaches the agent, and none in the fallback cluster unless --fallback names some\n", e.ConfigFile)
+	}
 	o := e.options(c, eps)
 	if err := errors.Join(distinct(o), reachable(o.Agent)); err != nil {
 		return usageError{err}

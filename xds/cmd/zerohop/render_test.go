@@ -75,6 +75,31 @@ func TestSecretsDir(t *testing.T) {
 	}
 }
 
+// TestEndpointsByDNS says what it means for a bootstrap that no file has endpoints.
+func TestEndpointsByDNS(t *testing.T) {
+	const head = "apiVersion: zerohop.dev/v1alpha1\nkind: ZerohopConfig\n"
+	for _, tt := range []struct {
+		name, config, want string
+		args               []string
+	}{
+		{"DNS", "discovery: {dns: [{name: models.test, ports: [8000]}]}\n", "endpoints come by DNS only", nil},
+		{"DNS and a fallback", "discovery: {dns: [{name: models.test, ports: [8000]}]}\n", "", []string{"--fallback", "127.0.0.1:1"}},
+		{"in the configuration", "discovery: {endpoints: [{name: a, address: 127.0.0.1, port: \"1\"}]}\n", "", nil},
+		{"nowhere", "", "there is no endpoint in any file, and no other source", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			args := append([]string{"render", "envoy", "--config-file", write(t, "c.yaml", head+tt.config)}, tt.args...)
+			if code := run(t.Context(), args, &stdout, &stderr); code != 0 {
+				t.Fatalf("exit code %d: %s", code, &stderr)
+			}
+			if !strings.Contains(stderr.String(), tt.want) || tt.want == "" && stderr.Len() != 0 {
+				t.Errorf("stderr has no %q:\n%s", tt.want, &stderr)
+			}
+		})
+	}
+}
+
 // TestNoAgentNoEndpoints refuses a bootstrap that could serve nothing.
 func TestNoAgentNoEndpoints(t *testing.T) {
 	var stdout, stderr bytes.Buffer
