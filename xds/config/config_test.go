@@ -485,8 +485,13 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(wholeDocument + "---\n" + DefaultDocument))
 	f.Add([]byte(header + "plugins: [{type: filter-and-scorer}, {type: some-filter}, {type: file-discovery, parameters: {path: \"\\xe9\"}}]\n" +
 		"dataLayer: {discovery: {pluginRef: file-discovery}}\n---\n" + zheader + "envoy: {agentCluster: \"yes\"}"))
+	f.Add([]byte(header + "plugins:\n- {type: tree, parameters: {conditions: [{metric: kv, maxValue: 1}], labels: {a: b}, algorithm: {type: step, adaptive: {}}, age: 1s}}\n" +
+		"- {type: disagg-profile-handler}\n- {type: token-producer, parameters: {estimate: {image: {mode: x}}}}\nparser: {pluginRef: openai-parser}\nfeatureGates: [flowControl]\n" +
+		"schedulingProfiles: [{name: prefill}, {name: decode, plugins: [{pluginRef: tree}]}]\n"))
+	f.Add([]byte(header + "plugins: [{type: core-metrics-extractor, parameters: {engineConfigs: [{name: a, queuedRequestsSpec: \"q{a=b}\", customMetrics: [{attributeKey: x, metricSpec: y}]}]}}]\n" +
+		"flowControl: {saturationDetector: {pluginRef: utilization-detector}, priorityBands: [{priority: 1}]}\n---\n" + zheader + "objectives: [{name: a, priority: -1}]\nexplain: {trustedNetworks: [\"::1\"]}"))
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		c, err := Load(doc, testTypes)
+		c, err := Load(doc, treeTypes)
 		if err != nil {
 			return
 		}
@@ -494,7 +499,7 @@ func FuzzLoad(f *testing.F) {
 		if _, err := plan.Parse(encoded); err != nil {
 			t.Errorf("the filter refuses the plan: %v\n%s", err, encoded)
 		}
-		sameAgain(t, c, testTypes)
+		sameAgain(t, c, treeTypes)
 	})
 }
 
