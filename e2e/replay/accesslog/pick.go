@@ -1,12 +1,9 @@
-package traffic
+package accesslog
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
-
-	"github.com/zerohop/zerohop/e2e/harness"
 )
 
 // Pick is what the access log says about one decision.
@@ -27,7 +24,7 @@ type Pick struct {
 	ID         string // by which the attempt filter finds its stream; means nothing outside Envoy
 }
 
-// ParsePick reads the pick field of the access log. All parts but the id are required.
+// ParsePick reads the pick field of the access log. All parts but the id are required; unknown ones are an error.
 func ParsePick(s string) (Pick, error) {
 	var p Pick
 	numbers := map[string]*int{
@@ -63,34 +60,4 @@ func ParsePick(s string) (Pick, error) {
 		}
 	}
 	return p, nil
-}
-
-// Entry waits for the access log entry of a request.
-func (b *Bed) Entry(t *testing.T, id string) harness.AccessEntry {
-	t.Helper()
-	var found harness.AccessEntry
-	Until(t, "access log entry of request "+id, func() error {
-		entries, err := b.Envoy.AccessLog()
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if strings.HasSuffix(e.String("path"), "?id="+id) {
-				found = e
-				return nil
-			}
-		}
-		return fmt.Errorf("not among %d", len(entries))
-	})
-	return found
-}
-
-// Pick waits for the access log entry of a request and returns its pick.
-func (b *Bed) Pick(t *testing.T, id string) Pick {
-	t.Helper()
-	p, err := ParsePick(b.Entry(t, id).String("pick"))
-	if err != nil {
-		t.Fatalf("request %s: %v", id, err)
-	}
-	return p
 }
