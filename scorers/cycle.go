@@ -31,6 +31,7 @@ type Cycle struct {
 	Endpoints *Endpoints
 	Request   Request
 	Rand      *Rand
+	Profile   int // index of the profile that runs, once the profile handler has chosen
 
 	Neutral uint32 // incremented by a scorer for each candidate it scored without fresh metrics
 	Pass    []bool // scratch by candidate, at least as long as there are candidates, content undefined

@@ -84,8 +84,10 @@ const (
 	MaxSinkBytes   = 1024
 )
 
-// HeaderSink collects headers for one response. The zero value is empty.
+// HeaderSink collects headers for one response, and says of its request what they may depend on. The zero value is empty.
 type HeaderSink struct {
+	Profile int // index of the profile that the request ran
+
 	b     []byte // names and values, one after the other
 	ends  [2 * MaxSinkHeaders]uint16
 	count int

@@ -188,7 +188,7 @@ func (b *Bed) Pick(i int) {
 
 // Served tells the plugin that endpoint i answers and returns the headers that it adds to the response.
 func (b *Bed) Served(i int) map[string]string {
-	var sink scorers.HeaderSink
+	sink := scorers.HeaderSink{Profile: b.Cycle.Profile}
 	b.Plugin.(scorers.Server).Served(&b.ends, Slot(i), []byte(b.eps[i].Name), &sink)
 	out := make(map[string]string, sink.Len())
 	for k := range sink.Len() {

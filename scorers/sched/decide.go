@@ -186,7 +186,7 @@ func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 		return NoProfile
 	}
 	pr := &s.set.list[i]
-	d.Profile = uint8(i)
+	c.Profile, d.Profile = i, uint8(i)
 	if s.explain != nil {
 		s.explain.Profile = pr.name
 	}

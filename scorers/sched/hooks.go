@@ -39,6 +39,7 @@ func (s *Scheduler) Served(d *Decision, out *scorers.HeaderSink) {
 		return
 	}
 	name := s.fleet.Name(d.Cur)
+	out.Profile = int(d.Profile)
 	for _, h := range s.set.servers {
 		h.Served(s.fleet.View(), d.Cur, name, out)
 	}
