@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,29 +42,68 @@ func tour(ctx context.Context, envoy *harness.Envoy, model string) error {
 		{"chess, another child", []message{tutor, {"user", "What is castling?"}}},
 	}
 	fmt.Printf("\n%-24s %-16s %14s %12s %12s\n", "request", "endpoint", "prefix hit", "added", "total")
-	for i, c := range chats {
-		took, err := chat(ctx, model, c.messages)
+	for _, c := range chats {
+		id := rand.Text()
+		took, err := chat(ctx, model, id, c.messages)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.what, err)
 		}
-		entries, err := envoy.WaitAccessLog(ctx, i+1)
+		entry, err := waitEntry(ctx, envoy, id)
 		if err != nil {
 			return err
 		}
-		pick := fields(entries[i].String("pick"))
+		pick := fields(entry.String("pick"))
 		fmt.Printf("%-24s %-16s %14s %9s µs %9.1f ms\n", c.what, pick["endpoint"],
 			pick["matched"]+"/"+pick["total"]+" blocks", pick["decision_us"], float64(took.Microseconds())/1000)
 	}
 	return nil
 }
 
+// waitEntry waits for the access log's entry of the request with that id. Others may send requests meanwhile.
+func waitEntry(ctx context.Context, envoy *harness.Envoy, id string) (harness.AccessEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, entryTimeout)
+	defer cancel()
+	var entry harness.AccessEntry
+	err := harness.Until(ctx, "the access log's entry", func() error {
+		if err := envoy.Exited(); err != nil {
+			return err
+		}
+		entries, err := envoy.AccessLog()
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if entry, ok = entryOf(entries, id); !ok {
+			return fmt.Errorf("it is none of %d", len(entries))
+		}
+		return nil
+	})
+	return entry, err
+}
+
+// entryOf returns the entry of the request that chat sent with that id.
+func entryOf(entries []harness.AccessEntry, id string) (harness.AccessEntry, bool) {
+	for _, e := range entries {
+		if strings.HasSuffix(e.String("path"), "?"+idParameter+"="+id) {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// entryTimeout bounds the wait for an entry, which Envoy writes within a moment of the answer.
+const entryTimeout = 10 * time.Second
+
+// idParameter carries the id in the path. Envoy makes an x-request-id of its own.
+const idParameter = "tour"
+
 // chat sends one chat through Envoy and returns how long the answer took.
-func chat(ctx context.Context, model string, messages []message) (time.Duration, error) {
+func chat(ctx context.Context, model, id string, messages []message) (time.Duration, error) {
 	body, err := json.Marshal(map[string]any{"model": model, "messages": messages, "max_tokens": 8})
 	if err != nil {
 		return 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+proxy+"/v1/chat/completions", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+proxy+"/v1/chat/completions?"+idParameter+"="+id, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
