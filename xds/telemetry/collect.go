@@ -59,7 +59,7 @@ var (
 	fallbacks = counter("fallbacks_total", "Requests of all filters that were not scored, by reason.", "reason")
 
 	xdsNodes     = gauge("xds_nodes", "Envoys that are connected to the control plane, by group.", "group")
-	xdsRejecting = gauge("xds_rejecting_nodes", "Connected Envoys that refused what they were sent last, by group.", "group")
+	xdsRejecting = gauge("xds_rejecting_nodes", "Connected Envoys that refused what they were sent last, or whose bootstrap lacks what they would need for it, by group.", "group")
 	xdsNacks     = counter("xds_nacks_total", "Refused resources, by group.", "group")
 )
 

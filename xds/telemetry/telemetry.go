@@ -29,7 +29,7 @@ type Sources struct {
 // Group is the xDS side of a group of Envoys.
 type Group struct {
 	Connected int    // Envoys that are connected
-	Rejecting int    // of these, those that refused what they were sent last
+	Rejecting int    // of these, those that refused what they were sent last or cannot be sent it
 	Nacks     uint64 // refusals so far
 }
 
