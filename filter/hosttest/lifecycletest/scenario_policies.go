@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -174,4 +176,54 @@ func oneRequestID(t *testing.T, s Subject) {
 		t.Errorf("%d picks, want %d", len(ids), len(open))
 	}
 	w.check()
+}
+
+// serving encodes a snapshot of endpoints that serve one model each.
+func serving(version uint64, models ...string) []byte {
+	var eps []snapshot.Endpoint
+	f := snapshot.Facts{}
+	x := snapshot.Extras{}
+	for i, model := range models {
+		n, a := []byte(name(i+1)), []byte(Address(i+1))
+		e := snapshot.Endpoint{ID: snapshot.EndpointID(n, a), Name: n, Address: a, ScrapeSeq: uint32(version), BlockSize: 16, NumBlocks: 4096}
+		eps = append(eps, e)
+		f.Endpoints = append(f.Endpoints, snapshot.EndpointFacts{ID: e.ID, Models: []uint64{xxhash.Sum64String(model)}, ModelsKnown: true})
+	}
+	sheet, err := snapshot.NewSheet(&f)
+	if err != nil {
+		panic(err) // the facts are the test's own
+	}
+	x.Sheet = sheet
+	b, err := snapshot.AppendExtras(nil, version, eps, &x)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// modelNotServed asks for models that one endpoint and that no endpoint serves.
+func modelNotServed(t *testing.T, s Subject) {
+	w := single(t, s, 0)
+	use(w.plan, "served", "served-model-filter")
+	w.plan.Profiles[0].Filters = []string{"served"}
+	w.Agent = &hosttest.Agent{Version: 1, Blob: serving(1, "a", "b", "a")}
+	k := w.worker()
+	w.Run(time.Second)
+	for i, model := range []string{"a", "b", "c"} {
+		r := Completions(`{"model":"` + model + `","prompt":"` + short + `"}`)
+		if model == "c" {
+			res := w.do(k, &r, hosttest.ToClient)
+			wantRefusal(t, res, 429, "model_not_served")
+			if res.Reason() != "model_not_served" || res.Local.Details != "zerohop_model_not_served" {
+				t.Errorf("pick %q, details %s", res.Pick, res.Local.Details)
+			}
+			continue
+		}
+		res := w.do(k, &r, hosttest.ToEndpoint)
+		if got, want := hosttest.Pick(string(res.Pick), "left"), []string{"2", "1"}[i]; got != want || hosttest.Pick(string(res.Pick), "model") != model {
+			t.Errorf("pick %q, want left=%s", res.Pick, want)
+		}
+	}
+	w.check()
+	w.wantMetric("zerohop_fallback_model_not_served_total", 1)
 }

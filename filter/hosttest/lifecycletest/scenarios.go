@@ -28,6 +28,7 @@ var scenarios = []scenario{
 	{"profile by header", profileByHeader},
 	{"admission denied", admissionDenied},
 	{"filtered out", filteredOut},
+	{"model not served", modelNotServed},
 	{"one request id", oneRequestID},
 	{"access log", accessLog},
 	{"explained in headers", explainedInHeaders},
