@@ -114,14 +114,14 @@ func assemble(o Options) (*parts, error) {
 		so.Jitter = func() float64 { return o.Jitter() * spread(a.fleet.count.Load(), so.Interval) }
 		return scrape.New(so)
 	}
-	newScraper := func(s config.Scrape) (scraper, error) { return scraperOf(scrapeOptions(s)) }
+	newScraper := func(s config.Scrape, m *config.Metrics) (scraper, error) { return scraperOf(scrapeOptions(s, m)) }
 	newAsker := func(s config.Scrape, m config.Models) (scraper, error) {
 		if !m.Wanted {
 			return nil, nil
 		}
 		return scraperOf(modelOptions(s, m))
 	}
-	first, err := newScraper(o.Config.Zerohop.Scrape)
+	first, err := newScraper(o.Config.Zerohop.Scrape, &o.Config.Metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,8 @@ func assemble(o Options) (*parts, error) {
 		return nil, err
 	}
 	set := settings{
-		scraper: first, models: asking, wants: publish.WantsOf(&o.Config.Wants), drain: o.Config.Zerohop.DrainTimeout,
+		scraper: first, models: asking, wants: wantsOf(o.Config), drain: o.Config.Zerohop.DrainTimeout,
+		engineLabel: o.Config.Metrics.EngineLabel,
 	}
 	a.fleet = newFleet(set, a.store, a.reports, a.health.wake, o.Log)
 	a.director = &director{

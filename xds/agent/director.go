@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/controlplane"
 	"github.com/zerohop/zerohop/xds/discovery"
-	"github.com/zerohop/zerohop/xds/publish"
 	"github.com/zerohop/zerohop/xds/status"
 	"github.com/zerohop/zerohop/xds/telemetry"
 )
@@ -23,7 +23,7 @@ import (
 // anywhere changes nothing.
 type director struct {
 	load    func(document []byte) (*config.Config, error)
-	scraper func(config.Scrape) (scraper, error)
+	scraper func(config.Scrape, *config.Metrics) (scraper, error)
 	asker   func(config.Scrape, config.Models) (scraper, error) // nil without error if nobody reads models
 	fleet   *fleet
 	control *controlplane.Server
@@ -72,9 +72,9 @@ func (d *director) apply(ctx context.Context, document []byte) error {
 		return ErrNoSource
 	}
 	before, now := &d.config.Zerohop, &c.Zerohop
-	set := settings{drain: now.DrainTimeout, scraper: d.scraping, models: d.asking, wants: publish.WantsOf(&c.Wants)}
-	if now.Scrape != before.Scrape {
-		if set.scraper, err = d.scraper(now.Scrape); err != nil {
+	set := settings{drain: now.DrainTimeout, scraper: d.scraping, models: d.asking, wants: wantsOf(c), engineLabel: c.Metrics.EngineLabel}
+	if now.Scrape != before.Scrape || !reflect.DeepEqual(c.Metrics, d.config.Metrics) {
+		if set.scraper, err = d.scraper(now.Scrape, &c.Metrics); err != nil {
 			return err
 		}
 	}

@@ -7,9 +7,15 @@ import (
 	"time"
 
 	"github.com/zerohop/zerohop/shared/snapshot"
+	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/publish"
 	"github.com/zerohop/zerohop/xds/scrape"
 )
+
+// wantsOf returns what snapshots carry for the plugins of c.
+func wantsOf(c *config.Config) *publish.Wants {
+	return publish.WantsOf(&c.Wants, c.Metrics.Extractors...)
+}
 
 // describe makes the facts of m those of its endpoint and models. Equal ones stay the same: what differs is encoded anew.
 func (f *fleet) describe(k key, m *member) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/snapshot"
@@ -248,6 +251,58 @@ func TestModelsAndAdapters(t *testing.T) {
 			t.Errorf("endpoints were asked %d times after the last plugin had gone", s.asked-before)
 		}
 		expect("nobody reads any more", nil, nil, 0)
+	})
+}
+
+// TestCustomMetrics describes an engine in the configuration, and has a plugin read one of its metrics.
+func TestCustomMetrics(t *testing.T) {
+	s := &servers{lora: "my_queue 7\nspeed{kind=\"prefill\"} 0.5\nspeed{kind=\"decode\"} 2\n"}
+	const scorer = "- type: endpoint-attribute-scorer\n  parameters: {attributeKey: speed, algorithm: {type: linear_lower_is_better}}\n"
+	engine := func(spec string) string {
+		return "- type: core-metrics-extractor\n  parameters:\n    engineLabelKey: brand\n    engineConfigs:\n" +
+			"    - {name: mine, queuedRequestsSpec: my_queue, customMetrics: [{attributeKey: speed, metricSpec: '" + spec + "'}]}\n"
+	}
+	startFacts(t, profile+scorer+engine("speed{kind=decode}"), s, func(*live) {}, func(l *live) {
+		attributes := func() (got []float64, waiting []uint32) {
+			v := l.poll(0)
+			f := v.Facts()
+			at := f.AttrIndex("core-metrics-extractor/speed")
+			for i := range v.Len() {
+				var e snapshot.Endpoint
+				v.Endpoint(i, &e)
+				waiting = append(waiting, e.Waiting)
+				if at >= 0 {
+					got = append(got, f.Attr(i, at))
+				}
+			}
+			slices.Sort(got) // NaN first
+			slices.Sort(waiting)
+			return got, waiting
+		}
+		want := func(what string, attribute float64) {
+			t.Helper()
+			got, waiting := attributes()
+			if d := cmp.Diff([]float64{math.NaN(), attribute}, got, cmpopts.EquateNaNs()); d != "" {
+				t.Errorf("%s: attributes (-want +got):\n%s", what, d)
+			}
+			if d := cmp.Diff([]uint32{1, 7}, waiting); d != "" { // vLLM's number of the one, its own of the other
+				t.Errorf("%s: waiting (-want +got):\n%s", what, d)
+			}
+		}
+		l.lists <- labelled(map[string]string{"brand": "mine"}, 0)
+		time.Sleep(time.Second)
+		want("at first", 2)
+		l.edit(profile + scorer + engine("speed{kind=prefill}"))
+		time.Sleep(time.Second)
+		want("after an edit", 0.5)
+		if bad := l.edit(profile + scorer + engine("speed{")); bad.Config.OK || !strings.Contains(bad.Config.Error, "engineConfigs[0].customMetrics[0].metricSpec") {
+			t.Errorf("after a bad edit: %+v", bad.Config)
+		}
+		l.edit(profile + engine("speed"))
+		time.Sleep(lastWants + time.Second)
+		if got, _ := attributes(); got != nil {
+			t.Errorf("attributes %v are carried though nothing reads them", got)
+		}
 	})
 }
 

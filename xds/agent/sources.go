@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -77,9 +78,10 @@ func sameSources(a, b *config.Config) bool {
 }
 
 // scrapeOptions converts the settings.
-func scrapeOptions(s config.Scrape) scrape.Options {
+func scrapeOptions(s config.Scrape, m *config.Metrics) scrape.Options {
 	return scrape.Options{
-		Interval: s.Interval, Timeout: s.Timeout, MaxPage: s.MaxPageBytes, Path: s.Path, Scheme: s.Scheme, Engine: s.Engine,
+		Interval: s.Interval, Timeout: s.Timeout, MaxPage: s.MaxPageBytes, Path: s.Path, Scheme: s.Scheme,
+		Engine: cmp.Or(m.Engine, s.Engine), EngineLabel: m.EngineLabel, Engines: m.Engines,
 		TLS: scrape.TLS{
 			CAFile: s.TLS.CAFile, CertFile: s.TLS.CertFile, KeyFile: s.TLS.KeyFile,
 			ServerName: s.TLS.ServerName, InsecureSkipVerify: s.TLS.InsecureSkipVerify,
@@ -90,7 +92,7 @@ func scrapeOptions(s config.Scrape) scrape.Options {
 
 // modelOptions converts the settings for asking for models: as for scraping, but for the page.
 func modelOptions(s config.Scrape, m config.Models) scrape.Options {
-	o := scrapeOptions(s)
+	o := scrapeOptions(s, &config.Metrics{})
 	o.Models, o.Path, o.Interval, o.MaxPage = true, m.Path, m.Interval, 0
 	return o
 }
