@@ -119,6 +119,7 @@ func TestPresets(t *testing.T) {
 	for name, types := range map[string][]string{
 		"default.yaml":                {"queue-scorer", "kv-cache-utilization-scorer", "prefix-cache-scorer"},
 		"sticky-until-saturated.yaml": {"prefix-cache-affinity-filter", "inflight-load-producer", "token-load-scorer"},
+		"session.yaml":                {"session-affinity-scorer", "agent-identity", "no-hit-lru-scorer"},
 		"lora.yaml":                   {"lora-affinity-scorer"},
 		"slo.yaml":                    {"probabilistic-admitter", "utilization-filter"},
 		"low-latency-edge.yaml":       {"prefix-cache-scorer"},
