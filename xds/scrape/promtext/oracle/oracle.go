@@ -97,7 +97,10 @@ func matches(m *dto.Metric, labels []promtext.Label) bool {
 
 // texts returns the values of labels; nil where one is missing.
 func texts(m *dto.Metric, labels []string) [][]byte {
-	var out [][]byte
+	if len(labels) == 0 {
+		return nil
+	}
+	out := make([][]byte, 0, len(labels))
 	for _, label := range labels {
 		var value []byte
 		for _, l := range m.GetLabel() {
