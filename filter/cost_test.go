@@ -58,3 +58,30 @@ func BenchmarkCallbacks(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReadHeaders is what reading the headers of a request costs, by how many of them plugins read.
+func BenchmarkReadHeaders(b *testing.B) {
+	for _, bc := range []struct {
+		name   string
+		wanted []string
+	}{{"none", nil}, {"one", []string{"x-request-id"}}, {"absent", []string{"x-session-token", "cookie", "x-tier"}}} {
+		b.Run(bc.name, func(b *testing.B) {
+			h := newWarmHost()
+			v := New(h)
+			v.warmed = true
+			v.CreateContext(1, 0)
+			h.root = names.RootDownstream
+			h.configure(plan.DestinationHeader)
+			if !v.Configure(1, len(h.config)) {
+				b.Fatal("plan refused")
+			}
+			v.watchHeaders(bc.wanted, v.plan)
+			h.headers = chatHeaders()
+			s := &v.streams[v.newStream(10)]
+			for b.Loop() {
+				v.readHeaders(s)
+				v.releaseCapture(s)
+			}
+		})
+	}
+}
