@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,20 @@ func checkKnown(t *testing.T, k *known.Type, c knownCase) {
 		}
 		if found == k.Active() {
 			t.Errorf("%s: reported as not active: %v", c.params, loaded.Inactive)
+		}
+	}
+}
+
+// TestEveryTypeOfTheEPPIsThere looks up every plugin type that the EPP registers: each is of the filter, or known.
+func TestEveryTypeOfTheEPPIsThere(t *testing.T) {
+	text, err := os.ReadFile("testdata/epp_types.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := newTypes(registry.Specs())
+	for typ := range strings.FieldsSeq(string(text)) {
+		if spec, _ := types.lookup(typ); spec == nil {
+			t.Errorf("%s is not known", typ)
 		}
 	}
 }
