@@ -1,7 +1,6 @@
 package sessionaffinity
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -43,14 +42,10 @@ type bind struct {
 // NewBindings returns what the parameters ask for.
 func NewBindings(u *scorers.Setup) (*Bindings, error) {
 	sources, err := sourcesOf(u)
-	idle, idleErr := positive(u, paramIdle, defaultIdle)
-	period, sweepErr := positive(u, paramSweep, defaultSweep)
-	if err = errors.Join(err, idleErr, sweepErr); err != nil {
-		return nil, err
-	}
 	return &Bindings{
-		sources: sources, profile: profileOf(u), idle: idle, period: period, table: sessiontable.New(u.MaxSessions),
-	}, nil
+		sources: sources, profile: profileOf(u), idle: seconds(u, paramIdle, defaultIdle), period: seconds(u, paramSweep, defaultSweep),
+		table: sessiontable.New(u.MaxSessions),
+	}, err
 }
 
 // Choose returns the index of the session's endpoint in cand; -1 if the request has no session, or one that is not bound to a

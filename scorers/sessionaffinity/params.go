@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -113,44 +112,48 @@ func (s *source) id(c *scorers.Cycle) []byte {
 	return c.Request.Headers.Get(s.header)
 }
 
-// sourcesOf reads the list of sources.
+// sourcesOf reads the list of sources. Its error is of the first that is wrong.
 func sourcesOf(u *scorers.Setup) ([]source, error) {
 	n := u.Params.Len(paramSources)
 	if n == 0 {
 		return []source{{header: u.Header(defaultID)}}, nil
 	}
-	var problems []error
 	out := make([]source, n)
 	for i := range out {
 		path := plan.Element(paramSources, i)
-		header := strings.TrimSpace(u.Params.String(path+".header", ""))
-		attribute := strings.TrimSpace(u.Params.String(path+".attribute", ""))
-		switch {
-		case header == "" && attribute == "":
-			problems = append(problems, errors.New(path+": says neither header nor attribute; give one of them"))
-		case header != "" && attribute != "":
-			problems = append(problems, errors.New(path+": says both header and attribute; remove one of them"))
-		case header != "" && u.Params.String(path+".producer", "") != "":
-			problems = append(problems, errors.New(path+".producer: has no meaning beside a header; remove it"))
-		case header != "":
-			out[i].header = u.Header(header)
-		default:
-			typ := sessionidproducer.Type
-			if attribute == agentidentity.Type {
-				typ = agentidentity.Type
-			}
-			producer, ok := u.Producer(path+".producer", typ).(identifier)
-			out[i] = source{producer: producer, absent: !ok}
+		if what := out[i].read(u, path); what != "" {
+			return nil, errors.New(path + what)
 		}
 	}
-	return out, errors.Join(problems...)
+	return out, nil
 }
 
-// positive reads a number of seconds, in nanoseconds.
-func positive(u *scorers.Setup, name string, def float64) (uint64, error) {
-	v := u.Params.Float(name, def)
-	if !(v > 0) {
-		return 0, errors.New(name + ": want more than 0 seconds, not " + strconv.FormatFloat(v, 'g', -1, 64))
+// read takes over one source, and returns what is wrong with it.
+func (s *source) read(u *scorers.Setup, path string) string {
+	header := strings.TrimSpace(u.Params.String(path+".header", ""))
+	attribute := strings.TrimSpace(u.Params.String(path+".attribute", ""))
+	producer := path + ".producer"
+	switch {
+	case header == "" && attribute == "":
+		return ": says neither header nor attribute; give one of them"
+	case header != "" && attribute != "":
+		return ": says both header and attribute; remove one of them"
+	case header != "" && u.Params.String(producer, "") != "":
+		return ".producer: has no meaning beside a header; remove it"
+	case header != "":
+		s.header = u.Header(header)
+		return ""
 	}
-	return uint64(max(1, min(v*1e9, math.MaxInt64))), nil
+	typ := sessionidproducer.Type
+	if attribute == agentidentity.Type {
+		typ = agentidentity.Type
+	}
+	from, ok := u.Producer(producer, typ).(identifier)
+	s.producer, s.absent = from, !ok
+	return ""
+}
+
+// seconds reads a number of seconds, in nanoseconds.
+func seconds(u *scorers.Setup, name string, def float64) uint64 {
+	return uint64(max(1, min(u.Params.Float(name, def)*1e9, math.MaxInt64)))
 }

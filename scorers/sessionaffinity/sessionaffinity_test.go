@@ -24,10 +24,10 @@ var spec = scorers.Spec{
 	New: func(u *scorers.Setup) (any, error) {
 		if ByID(u) {
 			b, err := NewBindings(u)
-			return byID{b}, err
+			return &byID{b}, err
 		}
 		t, err := NewToken(u)
-		return byToken{t}, err
+		return &byToken{t}, err
 	},
 }
 
@@ -223,7 +223,7 @@ func TestSteps(t *testing.T) {
 	b.Pick(0) // another scorer weighed more
 	want("sent elsewhere although its endpoint was there", "s", 1)
 	b.Request(plugintest.Req{Headers: map[string]string{header: "s"}})
-	bs := b.Plugin.(byID)
+	bs := b.Plugin.(*byID)
 	if got := bs.Choose(&b.Cycle, []int32{plugintest.Slot(0), plugintest.Slot(2)}); got != -1 {
 		t.Errorf("its endpoint is no candidate: chose %d", got)
 	}
@@ -272,7 +272,7 @@ func TestExpiry(t *testing.T) {
 	at(3.95)
 	at(5)
 	want("idle for 3 s", "t", -1)
-	if n, replaced := b.Plugin.(byID).Sessions(); n != 0 || replaced != 0 {
+	if n, replaced := b.Plugin.(*byID).Sessions(); n != 0 || replaced != 0 {
 		t.Errorf("%d sessions, %d replaced", n, replaced)
 	}
 }
@@ -307,7 +307,7 @@ func TestBound(t *testing.T) {
 			t.Fatalf("session %d chose %d", i, got)
 		}
 	}
-	if n, replaced := b.Plugin.(byID).Sessions(); n != 10 || replaced != 90 {
+	if n, replaced := b.Plugin.(*byID).Sessions(); n != 10 || replaced != 90 {
 		t.Errorf("%d sessions, %d replaced", n, replaced)
 	}
 }
@@ -317,7 +317,7 @@ func TestDryRunsBindNothing(t *testing.T) {
 	b := bed(t, ids(), "a", "b")
 	headers := map[string]string{"x-session-id": "s"}
 	b.Request(plugintest.Req{Dry: true, Headers: headers})
-	b.Plugin.(byID).Choose(&b.Cycle, b.Candidates())
+	b.Plugin.(*byID).Choose(&b.Cycle, b.Candidates())
 	b.Pick(0)
 	if got := choose(b, "x-session-id", "s"); got != -1 {
 		t.Errorf("chose %d", got)
@@ -357,7 +357,7 @@ func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		const n, idle = 4, 100
 		b := bed(t, ids(number(paramIdle, idle/second), number(paramSweep, 1/second)), "0", "1", "2", "3")
-		bs := b.Plugin.(byID)
+		bs := b.Plugin.(*byID)
 		type binding struct {
 			name string
 			used uint64

@@ -27,11 +27,12 @@ type Token struct {
 
 // NewToken returns what the parameters ask for.
 func NewToken(u *scorers.Setup) (*Token, error) {
-	name := strings.ToLower(strings.TrimSpace(u.Params.String(paramHeader, defaultToken)))
+	name := strings.TrimSpace(u.Params.String(paramHeader, defaultToken))
 	if name == "" {
 		return nil, errors.New(paramHeader + ": empty; give the name of a header, or leave it out")
 	}
-	return &Token{header: u.Header(name), name: name, profile: profileOf(u)}, nil
+	id := u.Header(name)
+	return &Token{header: id, name: u.Wants.Headers[id], profile: profileOf(u)}, nil // in lower case
 }
 
 // Choose returns the index of the session's endpoint in cand; -1 if the request has no token, or one that names no candidate.

@@ -29,17 +29,19 @@ type (
 func newFilter(u *scorers.Setup) (any, error) {
 	if sessionaffinity.ByID(u) {
 		b, err := sessionaffinity.NewBindings(u)
-		return byID{b}, err
+		return &byID{b}, err
 	}
 	t, err := sessionaffinity.NewToken(u)
-	return byToken{t}, err
+	return &byToken{t}, err
 }
 
 // Filter implements scorers.Filter.
-func (s byToken) Filter(c *scorers.Cycle, cand []int32) []int32 { return only(cand, s.Choose(c, cand)) }
+func (s *byToken) Filter(c *scorers.Cycle, cand []int32) []int32 {
+	return only(cand, s.Choose(c, cand))
+}
 
 // Filter implements scorers.Filter.
-func (s byID) Filter(c *scorers.Cycle, cand []int32) []int32 { return only(cand, s.Choose(c, cand)) }
+func (s *byID) Filter(c *scorers.Cycle, cand []int32) []int32 { return only(cand, s.Choose(c, cand)) }
 
 // only returns the chosen candidate alone, or all if there is none.
 func only(cand []int32, chosen int) []int32 {

@@ -29,17 +29,17 @@ type (
 func newScorer(u *scorers.Setup) (any, error) {
 	if sessionaffinity.ByID(u) {
 		b, err := sessionaffinity.NewBindings(u)
-		return byID{b}, err
+		return &byID{b}, err
 	}
 	t, err := sessionaffinity.NewToken(u)
-	return byToken{t}, err
+	return &byToken{t}, err
 }
 
 // Score implements scorers.Scorer.
-func (s byToken) Score(c *scorers.Cycle, cand []int32, out []float64) { mark(out, s.Choose(c, cand)) }
+func (s *byToken) Score(c *scorers.Cycle, cand []int32, out []float64) { mark(out, s.Choose(c, cand)) }
 
 // Score implements scorers.Scorer.
-func (s byID) Score(c *scorers.Cycle, cand []int32, out []float64) { mark(out, s.Choose(c, cand)) }
+func (s *byID) Score(c *scorers.Cycle, cand []int32, out []float64) { mark(out, s.Choose(c, cand)) }
 
 // mark writes 1 at the chosen place and 0 elsewhere.
 func mark(out []float64, chosen int) {
