@@ -3,6 +3,7 @@ package upstreamtls
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"sync"
@@ -46,7 +47,7 @@ type front struct {
 }
 
 // startFront forwards what it decrypts to target until the end of the test.
-func startFront(t *testing.T, target string, cert *harness.Certificate, clients *harness.CA) *front {
+func startFront(t *testing.T, target string, cert *harness.Certificate, clients *x509.CertPool) *front {
 	t.Helper()
 	l, err := tls.Listen("tcp4", "127.0.0.1:0", serverTLS(cert, clients))
 	if err != nil {
@@ -72,11 +73,11 @@ func startFront(t *testing.T, target string, cert *harness.Certificate, clients 
 	return f
 }
 
-// serverTLS wants a certificate of clients from each client, or none if that is nil.
-func serverTLS(cert *harness.Certificate, clients *harness.CA) *tls.Config {
+// serverTLS wants a certificate of these authorities from each client, or none if that is nil.
+func serverTLS(cert *harness.Certificate, clients *x509.CertPool) *tls.Config {
 	c := &tls.Config{Certificates: []tls.Certificate{cert.Certificate}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
 	if clients != nil {
-		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, clients.Pool()
+		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, clients
 	}
 	return c
 }
@@ -124,6 +125,20 @@ func (f *front) connections() []tls.ConnectionState {
 
 // secured starts simulated endpoints behind fronts, and Envoy with the given flags. There is no agent.
 func secured(t *testing.T, cert *harness.Certificate, clients *harness.CA, mode string, flags ...string) (*traffic.Bed, []*front) {
+	t.Helper()
+	return securedBy(t, cert, poolOf(clients), mode, flags...)
+}
+
+// poolOf returns the authority as the one that is believed; none for nil.
+func poolOf(ca *harness.CA) *x509.CertPool {
+	if ca == nil {
+		return nil
+	}
+	return ca.Pool()
+}
+
+// securedBy is secured with any number of authorities of clients.
+func securedBy(t *testing.T, cert *harness.Certificate, clients *x509.CertPool, mode string, flags ...string) (*traffic.Bed, []*front) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real Envoy")

@@ -91,7 +91,7 @@ func startGRPC(t *testing.T, cert *harness.Certificate, clients *harness.CA) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(serverTLS(cert, clients))))
+	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(serverTLS(cert, poolOf(clients)))))
 	healthpb.RegisterHealthServer(s, health.NewServer())
 	done := make(chan struct{})
 	go func() {

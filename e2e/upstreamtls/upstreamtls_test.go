@@ -3,6 +3,7 @@ package upstreamtls
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"testing"
 
 	"github.com/zerohop/zerohop/e2e/harness"
@@ -28,6 +29,7 @@ func TestConnects(t *testing.T) {
 		{"picked, name of the Host header, HTTP/2", plan.DestinationFilterState, []string{"--upstream-tls-auto-sni", "--upstream-http2"}, nil, serverName, "HTTP/2.0"},
 		{"listed, fixed address, HTTP/2, client certificate", plan.DestinationList, append(shown, "--upstream-tls-sni", serverIP, "--upstream-http2"), ca, "", "HTTP/2.0"},
 		{"listed, name of the Host header", plan.DestinationList, []string{"--upstream-tls-auto-sni"}, nil, serverName, "HTTP/1.1"},
+		{"listed, name of the Host header, files that Envoy follows", plan.DestinationList, []string{"--upstream-tls-auto-sni", "--secrets-dir", t.TempDir()}, nil, serverName, "HTTP/1.1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,6 +58,59 @@ func TestConnects(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRotation gives a running Envoy another client certificate, of another authority than before, which the servers believe.
+func TestRotation(t *testing.T) {
+	ca, later := authority(t, "ca"), authority(t, "later")
+	cert := issue(t, ca, "server", serverName)
+	before, after := issue(t, ca, "before", "envoy.test"), issue(t, later, "after", "envoy.test")
+	both := ca.Pool()
+	pem, err := os.ReadFile(later.File)
+	if err != nil || !both.AppendCertsFromPEM(pem) {
+		t.Fatal(err)
+	}
+	b, fronts := securedBy(t, cert, both, plan.DestinationHeader,
+		"--upstream-tls-ca", ca.File, "--upstream-tls-sni", serverName,
+		"--upstream-client-cert", before.CertFile, "--upstream-client-key", before.KeyFile, "--secrets-dir", t.TempDir())
+	shown := func() map[string]int {
+		names := make(map[string]int)
+		for _, f := range fronts {
+			for _, c := range f.connections() {
+				names[c.PeerCertificates[0].Subject.CommonName]++
+			}
+		}
+		return names
+	}
+	number := 0
+	served := func() {
+		t.Helper()
+		if r := ask(t, b, serverName, number); r.status != http.StatusOK {
+			t.Fatalf("status %d: %s", r.status, r.body)
+		}
+		number++
+	}
+	served()
+	if n := shown(); n["before"] == 0 || len(n) != 1 {
+		t.Fatalf("certificates shown: %v", n)
+	}
+	for from, to := range map[string]string{after.CertFile: before.CertFile, after.KeyFile: before.KeyFile} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const active = "cluster.zerohop_destination.upstream_cx_active"
+	traffic.Until(t, "the other certificate", func() error {
+		stats, err := b.Envoy.Stats(t.Context(), "^"+active)
+		if err != nil || stats[active] != 0 {
+			return fmt.Errorf("%g connections are open, %w", stats[active], err)
+		}
+		served()
+		if n := shown(); n["after"] == 0 {
+			return fmt.Errorf("certificates shown: %v", n)
+		}
+		return nil
+	})
 }
 
 // TestFailsClosed checks that a server that is not the right one gets no request, and that Envoy counts why.
@@ -130,7 +185,7 @@ func TestFallbackCluster(t *testing.T) {
 	ca := authority(t, "ca")
 	sims := harness.SimsForTest(t, 1, traffic.Instant())
 	client := issue(t, ca, "client", "envoy.test")
-	f := startFront(t, sims[0].Addr(), issue(t, ca, "server", serverName), ca)
+	f := startFront(t, sims[0].Addr(), issue(t, ca, "server", serverName), ca.Pool())
 	b := traffic.Start(t, traffic.Options{Options: harness.Options{
 		Endpoints: []harness.Endpoint{}, Fallback: []string{f.address}, FailureMode: plan.FailOpen, Edge: true,
 		RenderArgs: []string{

@@ -64,8 +64,8 @@ func (e *envoyCmd) run(stdout, stderr io.Writer) error {
 	if interval := c.Zerohop.Scrape.Interval; interval < minInterval {
 		return usageError{fmt.Errorf("--scrape-interval: %v is shorter than %v", interval, minInterval)}
 	}
-	if len(eps) == 0 && c.Zerohop.Agent.Disabled {
-		return usageError{fmt.Errorf("%s: a bootstrap without agent needs its endpoints in a file: give --endpoints FILE or discovery.endpoints; Envoy alone does not ask DNS", e.name())}
+	if len(eps) == 0 && len(e.Fallback) == 0 && c.Zerohop.Agent.Disabled {
+		return usageError{fmt.Errorf("%s: a bootstrap without agent needs its endpoints in a file: give --endpoints FILE or discovery.endpoints (Envoy alone does not ask DNS), or --fallback", e.name())}
 	}
 	if len(eps) == 0 && len(c.Zerohop.Discovery.DNS) > 0 && len(e.Fallback) == 0 {
 		_, _ = fmt.Fprintf(stderr, "zerohop: warning: %s: endpoints come by DNS only, which the agent asks: Envoy has none until it reaches the agent, and none in the fallback cluster unless --fallback names some\n", e.ConfigFile)
