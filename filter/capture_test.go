@@ -63,8 +63,12 @@ func TestCapture(t *testing.T) {
 		{"longest", []string{"cookie", strings.Repeat("c", 1024)}, []string{strings.Repeat("c", 1024), "-", "-"}, 0},
 		{"too long", []string{"cookie", strings.Repeat("c", 1025), "x-session-token", "abc"}, []string{"-", "abc", "-"}, 1},
 		{"too long after one that fits", []string{"cookie", "c", "cookie", strings.Repeat("c", 1025)}, []string{"-", "-", "-"}, 1},
-		{"too much together", []string{"cookie", strings.Repeat("c", 1024), "x-session-token", strings.Repeat("t", 1024), long, "1"},
-			[]string{strings.Repeat("c", 1024), strings.Repeat("t", 1024), "-"}, 1},
+		{
+			"too much together",
+			[]string{"cookie", strings.Repeat("c", 1024), "x-session-token", strings.Repeat("t", 1024), long, "1"},
+			[]string{strings.Repeat("c", 1024), strings.Repeat("t", 1024), "-"},
+			1,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func (v *VM) takeNote(s *stream, now uint64, why reason, decided bool) {
 	if decided {
 		s.ties = uint16(min(x.Ties, 1<<16-1))
 	}
-	v.add(s, noteProfile, v.appendProfile(v.line[:0], s, x, why, decided))
+	v.add(s, noteProfile, v.appendProfile(v.line[:0], x, why, decided))
 	if !decided {
 		return
 	}
@@ -96,7 +96,7 @@ func (v *VM) reply(s *stream) {
 
 var textBusy, textHeaders = []byte(names.ExplainBusy), []byte(names.ExplainHeaders)
 
-func (v *VM) appendProfile(b []byte, s *stream, x *sched.Explanation, why reason, decided bool) []byte {
+func (v *VM) appendProfile(b []byte, x *sched.Explanation, why reason, decided bool) []byte {
 	profile := ""
 	if decided {
 		profile = x.Profile

@@ -8,8 +8,10 @@ import (
 )
 
 func TestHeaders(t *testing.T) {
-	headers := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason, HeaderNode, HeaderModule,
-		HeaderExplain, HeaderProfile, HeaderCandidates, HeaderFiltered, HeaderScore, HeaderInputs, HeaderMatch, HeaderPick}
+	headers := []string{
+		HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderDropReason, HeaderNode, HeaderModule,
+		HeaderExplain, HeaderProfile, HeaderCandidates, HeaderFiltered, HeaderScore, HeaderInputs, HeaderMatch, HeaderPick,
+	}
 	headers = append(headers, SystemOwned[:]...)
 	for _, h := range headers {
 		t.Run(h, func(t *testing.T) {

@@ -22,8 +22,11 @@ func TestParsePick(t *testing.T) {
 	}{
 		{"all parts", good, want, false},
 		{"with id", good + " id=00ff", withID, false},
-		{"no endpoint", "endpoint=- matched=0 total=0 attempts=0 decision_us=0 reason=no_endpoints profile=- candidates=0 left=0 model=- tokens=0 block=64 universal=0",
-			Pick{Endpoint: "-", Reason: "no_endpoints", Profile: "-", Model: "-", Block: 64}, false},
+		{
+			"no endpoint", "endpoint=- matched=0 total=0 attempts=0 decision_us=0 reason=no_endpoints profile=- candidates=0 left=0 model=- tokens=0 block=64 universal=0",
+			Pick{Endpoint: "-", Reason: "no_endpoints", Profile: "-", Model: "-", Block: 64},
+			false,
+		},
 		{"nothing", "", Pick{}, true},
 		{"part missing", "endpoint=a matched=3 total=8 attempts=2 decision_us=21" + facts, Pick{}, true},
 		{"unknown part", good + " more=1", Pick{}, true},

@@ -340,8 +340,8 @@ func dryRunRemembersNothing(t *testing.T, s Subject) {
 	picks := func(ask bool) []string {
 		w := single(t, s, 5)
 		k := asking(w)
-		var out []string
-		for i := range 30 {
+		out := make([]string, 0, 30)
+		for i := range cap(out) {
 			text := Text(fmt.Sprint("request", i%7), 1000)
 			if ask {
 				for range 2 {

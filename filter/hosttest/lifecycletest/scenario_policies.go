@@ -180,7 +180,7 @@ func oneRequestID(t *testing.T, s Subject) {
 
 // serving encodes a snapshot of endpoints that serve one model each.
 func serving(version uint64, models ...string) []byte {
-	var eps []snapshot.Endpoint
+	eps := make([]snapshot.Endpoint, 0, len(models))
 	f := snapshot.Facts{}
 	x := snapshot.Extras{}
 	for i, model := range models {

@@ -37,8 +37,10 @@ func TestExplain(t *testing.T) {
 	}{
 		{
 			"text", nil, 200, dryRun, explainAnswerText, 0,
-			[]string{"outcome     scored", "default, chosen by single-profile-handler", "7, received 14 ms ago", `model "m", 512 tokens, 8 blocks of 64`, "cookie: present", "x-tier: absent",
-				"decode  20      2      10.0.0.3:8000 and 17 more", "10.0.0.1:8000  default/a  1.5    3        0.75", "10.0.0.2:8000  default/b  -      0        -", "120 ms ago", "never", "x (fcfs-ordering-policy)"},
+			[]string{
+				"outcome     scored", "default, chosen by single-profile-handler", "7, received 14 ms ago", `model "m", 512 tokens, 8 blocks of 64`, "cookie: present", "x-tier: absent",
+				"decode  20      2      10.0.0.3:8000 and 17 more", "10.0.0.1:8000  default/a  1.5    3        0.75", "10.0.0.2:8000  default/b  -      0        -", "120 ms ago", "never", "x (fcfs-ordering-policy)",
+			},
 			"",
 		},
 		{"JSON", []string{"-o", "json"}, 200, dryRun, explainAnswerText, 0, []string{"{\n  \"outcome\": \"scored\""}, ""},
