@@ -22,6 +22,7 @@ const startTries = 3
 type Endpoint struct {
 	Name    string
 	Address string // ip:port
+	Labels  map[string]string
 }
 
 // Options describe a stack. The zero value of every field is usable.

@@ -58,10 +58,12 @@ func TestParseAccessLog(t *testing.T) {
 }
 
 func TestEndpointsYAML(t *testing.T) {
-	got := string(EndpointsYAML([]Endpoint{{"sim-0", "127.0.0.1:8101"}, {"v6", "[::1]:80"}, {"bad", "nowhere"}}))
+	got := string(EndpointsYAML([]Endpoint{
+		{Name: "sim-0", Address: "127.0.0.1:8101"}, {Name: "v6", Address: "[::1]:80", Labels: map[string]string{"b/x": "2", "a": ""}}, {Name: "bad", Address: "nowhere"},
+	}))
 	want := `endpoints:
 - {name: "sim-0", address: "127.0.0.1", port: "8101"}
-- {name: "v6", address: "::1", port: "80"}
+- {name: "v6", address: "::1", port: "80", labels: {"a": "", "b/x": "2"}}
 - {name: "bad", address: "nowhere", port: ""}
 `
 	if d := cmp.Diff(want, got); d != "" {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -74,7 +76,15 @@ func EndpointsYAML(endpoints []Endpoint) []byte {
 		if err != nil {
 			host, port = e.Address, "" // the agent reports it with the field name
 		}
-		fmt.Fprintf(&b, "- {name: %q, address: %q, port: %q}\n", e.Name, host, port)
+		fmt.Fprintf(&b, "- {name: %q, address: %q, port: %q", e.Name, host, port)
+		if len(e.Labels) > 0 {
+			var labels []string
+			for _, key := range slices.Sorted(maps.Keys(e.Labels)) {
+				labels = append(labels, fmt.Sprintf("%q: %q", key, e.Labels[key]))
+			}
+			b.WriteString(", labels: {" + strings.Join(labels, ", ") + "}")
+		}
+		b.WriteString("}\n")
 	}
 	return b.Bytes()
 }
