@@ -15,12 +15,12 @@ func statefulRows() []row {
 		return score{"", eps{{Name: "/pod-a"}, {Name: "/pod-b"}}, req{Headers: map[string]string{"x-session-token": value}}, want}
 	}
 	cold := req{Blocks: 4}
-	_, _ = token, session
 	return []row{
 		{id: "S21", what: "cold requests go around", needs: []string{lru}, check: checkS21},
 		scored("S22", lru, "any match, and one cold endpoint",
 			score{"", held(0, 1, 0), cold, []float64{.5, .5, .5}}, score{"", held(0), cold, []float64{1}}),
-		{id: "S35", what: "session by encoded endpoint", status: notYet, ref: "session-affinity-scorer", needs: []string{"session-affinity-scorer"}},
+		scored("S35", "session-affinity-scorer", "session by encoded endpoint",
+			session(token, 0, 1), session("garbage", 0, 0), session("", 0, 0)),
 		{id: "R31", what: "estimate of output tokens", needs: []string{"inflight-load-producer"}, check: checkR31},
 	}
 }

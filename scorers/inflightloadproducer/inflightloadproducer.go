@@ -43,7 +43,7 @@ var Spec = scorers.Spec{
 			Doc: "share the counters with other replicas; has no effect, each worker counts its own requests",
 		},
 	},
-	Consumes: []scorers.Need{{Key: scorers.DataPrefixMatch, Param: paramProducer}},
+	Consumes: []scorers.Need{{Key: scorers.DataPrefixMatch, Param: paramProducer, Optional: true}},
 	Produces: []scorers.DataKey{scorers.DataInFlight, scorers.DataUncached},
 	New:      newProducer,
 }
