@@ -21,16 +21,16 @@ const FailOnInactive Option = 1
 type Inactive struct {
 	Line int    `json:"line,omitempty"`
 	Path string `json:"path"`
-	Name string `json:"name,omitempty"` // of the plugin
-	Type string `json:"type,omitempty"` // of the plugin
+	Name string `json:"name,omitempty"` // of the plugin, or else of the feature gate or field
+	Type string `json:"type,omitempty"` // of the plugin; empty if it is about none
 	What string `json:"what"`           // is not done, or has to be written elsewhere
 }
 
 // Text says what is not active, without its place.
 func (i *Inactive) Text() string {
-	subject := "this"
-	if i.Type != "" {
-		subject = i.Type
+	subject := i.Type
+	if subject == "" {
+		subject = i.Name
 	}
 	return subject + " is known but not active in this version: " + i.What
 }
@@ -41,12 +41,14 @@ func (i *Inactive) String() string {
 	return strictyaml.Problem{Line: i.Line, Path: i.Path, Text: i.Text()}.String()
 }
 
-// inactivef notes a part of a document that nothing acts on. in is the plugin that it is about, or nil.
+// inactivef notes that nothing acts on a plugin, or on what n is of it.
 func (l *loader) inactivef(n strictyaml.Node, in *instance, format string, args ...any) {
-	found := Inactive{Line: n.Line(), Path: n.Path(), What: fmt.Sprintf(format, args...)}
-	if in != nil {
-		found.Name, found.Type = in.name, in.spec.Type
-	}
+	l.idle(n, Inactive{Name: in.name, Type: in.spec.Type, What: fmt.Sprintf(format, args...)})
+}
+
+// idle notes a part of a document that nothing acts on.
+func (l *loader) idle(n strictyaml.Node, found Inactive) {
+	found.Line, found.Path = n.Line(), n.Path()
 	l.inactive = append(l.inactive, found)
 	if l.failInactive {
 		n.Problemf("%s; remove it or drop --fail-on-inactive", found.Text())

@@ -64,9 +64,9 @@ schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}]}]`,
 				Warnings: []string{"line 7: saturationDetector: is deprecated; write flowControl.saturationDetector"},
 			},
 			[]string{
-				"line 4: featureGates[0]: this" + end + "requests are not queued",
+				"line 4: featureGates[0]: feature gate flowControl" + end + "requests are not queued",
 				"line 5: plugins[2]: round-robin-fairness-policy" + end + "requests are not queued",
-				"line 7: saturationDetector: utilization-detector" + end + "nothing is refused by saturation; refer to the detector in a profile, where it is a filter",
+				"line 7: saturationDetector: saturationDetector" + end + "nothing is refused by saturation; refer to the detector in a profile, where it is a filter",
 			},
 		},
 		{
@@ -96,7 +96,7 @@ dataLayer: {injectDefaults: false, sources: [{pluginRef: metrics-data-source, ex
 				"line 6: plugins[1].parameters.interval: metrics-data-source" + end + "write it in a ZerohopConfig: scrape.interval",
 				"line 8: plugins[3].parameters.modelName: token-producer" + end + "tokens are estimated from the text",
 				"line 8: plugins[3].parameters.vllm: token-producer" + end + "tokens are estimated from the text",
-				"line 9: dataLayer.peerDiscovery: this" + end + "workers tell each other nothing",
+				"line 9: dataLayer.peerDiscovery: peerDiscovery" + end + "workers tell each other nothing",
 			},
 		},
 		{

@@ -44,7 +44,7 @@ func (l *loader) featureGates(nodes []strictyaml.Node) (queued bool) {
 		switch name {
 		case gateFlowControl:
 			if queued = on; on {
-				l.inactivef(n, nil, "requests are not queued")
+				l.idle(n, Inactive{Name: "feature gate " + name, What: "requests are not queued"})
 			}
 		case gateNonLeader:
 			l.warnf(n, "has no effect; there is no leader")
@@ -121,7 +121,7 @@ func (l *loader) dataLayer(n strictyaml.Node) {
 	l.named(n.Field("crossReplicaSyncerPluginRef"), &peers)
 	for _, name := range []string{"peerDiscovery", "crossReplicaSyncerPluginRef", "crossReplicaSyncInterval"} {
 		if f := n.Field(name); f.Exists() {
-			l.inactivef(f, nil, "workers tell each other nothing")
+			l.idle(f, Inactive{Name: name, What: "workers tell each other nothing"})
 		}
 	}
 }
@@ -191,8 +191,10 @@ func (l *loader) detector(root strictyaml.Node) {
 			continue
 		}
 		n.Field("pluginRef").Required()
-		in := l.named(n.Field("pluginRef"), &aDetector)
-		l.inactivef(n, in, "nothing is refused by saturation; refer to the detector in a profile, where it is a filter")
+		l.named(n.Field("pluginRef"), &aDetector)
+		l.idle(n, Inactive{
+			Name: "saturationDetector", What: "nothing is refused by saturation; refer to the detector in a profile, where it is a filter",
+		})
 	}
 }
 

@@ -207,7 +207,7 @@ schedulingProfiles:
 func TestCheckSaysWhatIsNotActive(t *testing.T) {
 	file := write(t, "idle.yaml", idle)
 	code, stdout, stderr := check(t, file)
-	want := strings.ReplaceAll(`FILE:3: not active: featureGates[0]: this is known but not active in this version: requests are not queued
+	want := strings.ReplaceAll(`FILE:3: not active: featureGates[0]: feature gate flowControl is known but not active in this version: requests are not queued
 FILE:6: not active: plugins[1]: precise-prefix-cache-producer is known but not active in this version: KV events are not read
 `, "FILE", file)
 	if d := cmp.Diff(want, stderr); d != "" || code != 0 || !strings.Contains(stdout, "- type: precise-prefix-cache-producer\n") {
