@@ -4,7 +4,6 @@ import (
 	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
-	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
 // warm runs the whole request path a few times against an imitated host. V8 compiles each function when it first runs,
@@ -99,42 +98,11 @@ func (h *warmHost) add(path, body string) {
 	h.bodies = append(h.bodies, []byte(body))
 }
 
-// configure prepares a plan with the default profile and a snapshot of the same endpoints.
+// configure takes a plan with the default profile, and a snapshot of the same endpoints. Both are written out in warm_data.go:
+// what makes them would be a tenth of the module.
 func (h *warmHost) configure(mode string) {
-	p := plan.Plan{
-		Version:     plan.Version,
-		Destination: mode,
-		FailureMode: plan.FailClose,
-		Agent:       plan.Agent{Cluster: "a", PollTimeoutMs: 1000, StaleMs: 2000},
-		Bounds:      plan.Bounds{Endpoints: 64, IndexBlocks: 4096},
-		Prefix:      plan.Prefix{AutoTune: true, BlockSizeTokens: 64, MaxPrefixTokens: 131072, LRUCapacityPerServer: 1024},
-		Plugins: []plan.Plugin{
-			{Name: "q", Type: "queue-scorer"},
-			{Name: "k", Type: "kv-cache-utilization-scorer"},
-			{Name: "p", Type: "prefix-cache-scorer"},
-			{Name: "m", Type: "max-score-picker"},
-			{Name: "s", Type: "single-profile-handler"},
-		},
-		Profiles: []plan.Profile{{
-			Name:    "default",
-			Scorers: []plan.Scorer{{Plugin: "q", Weight: 2}, {Plugin: "k", Weight: 2}, {Plugin: "p", Weight: 3}},
-			Picker:  "m",
-		}},
-		ProfileHandler: "s",
-		Log:            plan.Log{Chain: true},
-	}
-	var eps []snapshot.Endpoint
-	for i := 0; i < 4; i++ {
-		name := []byte{'n', '/', byte('a' + i)}
-		addr := []byte{'1', '0', '.', '0', '.', '0', '.', byte('1' + i), ':', '8', '0'}
-		p.Endpoints = append(p.Endpoints, plan.Endpoint{Name: string(name), Address: string(addr)})
-		eps = append(eps, snapshot.Endpoint{
-			ID: snapshot.EndpointID(name, addr), Name: name, Address: addr,
-			ScrapeSeq: 1, Waiting: uint32(i), Running: 1, KVUsage: 0.25, BlockSize: 16, NumBlocks: 1024,
-		})
-	}
-	h.config = plan.Append(nil, &p)
-	h.snapshot, _ = snapshot.Append(nil, h.now, eps)
+	h.config = []byte(warmPlanHead + mode + warmPlanTail)
+	h.snapshot = []byte(warmSnapshot)
 }
 
 func (h *warmHost) Now() uint64                                             { h.now += 2e6; return h.now }
