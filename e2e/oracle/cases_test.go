@@ -1,5 +1,7 @@
 package oracle
 
+import "math"
+
 // policy is one configuration twice: as an operator writes it, and as functions of the oracle.
 type policy struct {
 	name    string
@@ -112,5 +114,71 @@ var policies = []policy{
 `,
 		filters: []filter{orAll(utilization(8, 11, .95))},
 		scorers: []scorer{{2, latencyComposite}, {1, prefix}},
+	},
+	{
+		name: "session",
+		plugins: `- {type: session-affinity-scorer, parameters: {strategy: session_id}}
+- {type: active-request-scorer, parameters: {idleThreshold: 1, maxBusyScore: 0.75}}
+- {type: queue-scorer}
+- {type: concurrency-detector, parameters: {maxConcurrency: 6}}
+`,
+		profile: `  - {pluginRef: concurrency-detector}
+  - {pluginRef: session-affinity-scorer, weight: 3}
+  - {pluginRef: active-request-scorer, weight: 2}
+  - {pluginRef: queue-scorer}
+`,
+		filters: []filter{concurrency(6)},
+		scorers: []scorer{{3, session}, {2, activeRequests(1, .75)}, {1, queue}},
+	},
+	{
+		name: "twelve",
+		plugins: `- {type: queue-scorer}
+- {type: running-requests-size-scorer}
+- {type: kv-cache-utilization-scorer}
+- {type: load-aware-scorer}
+- {type: active-request-scorer}
+- {type: token-load-scorer, parameters: {queueThresholdTokens: 50000}}
+- {type: lora-affinity-scorer}
+- {type: prefix-cache-scorer}
+- {type: no-hit-lru-scorer}
+- {type: session-affinity-scorer, parameters: {strategy: session_id}}
+- {type: header-label-affinity-scorer, parameters: {headerName: x-slice, labelKey: slice}}
+- {type: context-length-aware}
+- {type: decode-filter}
+- {type: utilization-filter, parameters: {conditions: [{metric: active-requests, maxValue: 6}], fallbackOnEmpty: true}}
+`,
+		profile: `  - {pluginRef: decode-filter}
+  - {pluginRef: utilization-filter}
+  - {pluginRef: queue-scorer, weight: 1.5}
+  - {pluginRef: running-requests-size-scorer, weight: 0.25}
+  - {pluginRef: kv-cache-utilization-scorer, weight: 2}
+  - {pluginRef: load-aware-scorer, weight: 0.5}
+  - {pluginRef: active-request-scorer, weight: 1}
+  - {pluginRef: token-load-scorer, weight: 1}
+  - {pluginRef: lora-affinity-scorer, weight: 2}
+  - {pluginRef: prefix-cache-scorer, weight: 3}
+  - {pluginRef: no-hit-lru-scorer, weight: 0.75}
+  - {pluginRef: session-affinity-scorer, weight: 2}
+  - {pluginRef: header-label-affinity-scorer, weight: 1}
+  - {pluginRef: context-length-aware, weight: 1}
+`,
+		filters: []filter{decode, orAll(utilization(6, 1<<30, math.Inf(1)))},
+		scorers: []scorer{
+			{1.5, queue}, {.25, running}, {2, kv}, {.5, loadAware(128)}, {1, activeRequests(0, 1)}, {1, tokenLoad(50000)}, {2, lora}, {3, prefix},
+			{.75, noHitLRU}, {2, session}, {1, headerLabel("x-slice", "slice")}, {1, contextLength},
+		},
+	},
+	{
+		name: "session filter",
+		plugins: `- {type: session-affinity-filter, parameters: {strategy: session_id}}
+- {type: running-requests-size-scorer}
+- {type: kv-cache-utilization-scorer}
+`,
+		profile: `  - {pluginRef: session-affinity-filter}
+  - {pluginRef: running-requests-size-scorer}
+  - {pluginRef: kv-cache-utilization-scorer}
+`,
+		filters: []filter{sessionFilter},
+		scorers: []scorer{{1, running}, {1, kv}},
 	},
 }
