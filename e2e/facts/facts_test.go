@@ -140,8 +140,8 @@ func TestAdapters(t *testing.T) {
 // request is refused at any time.
 func TestRolesChange(t *testing.T) {
 	const byRole, all = header + "- type: queue-scorer\n- type: prefill-filter\n" + fast, header + "- type: queue-scorer\n" + fast
-	any := simserver.Config{Models: []string{"base"}}
-	b := start(t, all, any, any)
+	same := simserver.Config{Models: []string{"base"}}
+	b := start(t, all, same, same)
 	b.roles("prefill", "decode")
 	var asking sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
