@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/zerohop/zerohop/scorers/sched"
@@ -31,7 +30,10 @@ func (v *VM) logAttempt(s *stream) {
 
 // keepFacts keeps the part of a pick that holds for all attempts. pick is a view.
 func (v *VM) keepFacts(pick []byte) {
-	i := max(bytes.Index(pick, []byte(factsMark)), 0)
+	i := 0
+	for i < len(pick) && !hasPrefix(pick[i:], factsMark) {
+		i++
+	}
 	v.facts = append(v.facts[:0], pick[i:]...)
 }
 

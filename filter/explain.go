@@ -82,7 +82,7 @@ func (v *VM) ask(s *stream, header, dry bool) {
 // isDryRun reports whether path, query included, is that of dry runs, and if so returns the path that it asks about.
 func isDryRun(path []byte) (about []byte, dry bool) {
 	const n = len(names.PathExplain)
-	if len(path) < n || string(path[:n]) != names.PathExplain || len(path) > n && path[n] != '?' {
+	if !hasPrefix(path, names.PathExplain) || len(path) > n && path[n] != '?' {
 		return nil, false
 	}
 	if len(path) == n {
@@ -94,7 +94,7 @@ func isDryRun(path []byte) (about []byte, dry bool) {
 		for end < len(query) && query[end] != '&' {
 			end++
 		}
-		if key := "path="; end >= len(key) && string(query[:len(key)]) == key {
+		if key := "path="; hasPrefix(query[:end], key) {
 			return query[len(key):end], true
 		}
 		query = query[min(end+1, len(query)):]

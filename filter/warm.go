@@ -93,6 +93,7 @@ func newWarmHost() *warmHost {
 	return h
 }
 
+//go:noinline
 func (h *warmHost) add(path, body string) {
 	h.paths = append(h.paths, path)
 	h.bodies = append(h.bodies, []byte(body))
