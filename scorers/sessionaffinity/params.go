@@ -54,7 +54,7 @@ var Params = []scorers.Param{
 				Fields: []scorers.Param{
 					{Name: "header", Kind: plan.String, Doc: "request header whose value is the id"},
 					{Name: "attribute", Kind: plan.String, Doc: "request attribute that is the id: " + agentidentity.Type + ", or else that of a " + sessionidproducer.Type},
-					{Name: "producer", Kind: plan.String, Doc: "name of the plugin that makes the attribute"},
+					{Name: "producer", Kind: plan.String, Ref: sessionidproducer.Type, Doc: "name of the plugin that makes the attribute"},
 				},
 			},
 			{

@@ -89,14 +89,14 @@ func (l *loader) inactiveProducer(in, from *instance, need scorers.Need) {
 
 // references checks parameters that name producers and are not covered by what the type says it reads.
 func (l *loader) references(in *instance) {
-	for i := range in.spec.Params {
-		p := &in.spec.Params[i]
-		name := in.params.String(p.Name, "")
-		if p.Ref == "" || name == "" || name == p.Ref || in.reads(p.Name) {
+	for i := range in.params {
+		path, name := in.params[i].Name, in.params[i].Str
+		p := paramAt(in.spec.Params, path)
+		if p == nil || p.Ref == "" || name == "" || name == p.Ref || in.reads(path) {
 			continue
 		}
 		if l.find(name) == nil {
-			in.at(p.Name).Problemf("references undefined plugin %q; declare a plugin {type: %s, name: %s}", name, p.Ref, name)
+			in.at(path).Problemf("references undefined plugin %q; declare a plugin {type: %s, name: %s}", name, p.Ref, name)
 		}
 	}
 }
@@ -154,9 +154,9 @@ func (s *sorter) visit(i int) {
 	s.state[i] = 1
 	s.trail = append(s.trail, in.name)
 	if in.spec != nil {
-		for k := range in.spec.Params {
-			p := &in.spec.Params[k]
-			if j, ok := s.l.byName[in.params.String(p.Name, "")]; ok && p.Ref != "" {
+		for k := range in.params {
+			p := paramAt(in.spec.Params, in.params[k].Name)
+			if j, ok := s.l.byName[in.params[k].Str]; ok && p != nil && p.Ref != "" {
 				s.visit(j)
 			}
 		}

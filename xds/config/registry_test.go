@@ -24,3 +24,15 @@ func TestDefaultDocumentRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestNestedReferences(t *testing.T) {
+	const session = "{type: session-affinity-scorer, parameters: {strategy: session_id, sessionIdConfig: {sources: [{attribute: x, producer: mine}]}}}"
+	_, err := Load([]byte(header+"plugins: ["+session+"]"), registry.Specs())
+	const want = `line 3: plugins[0].parameters.sessionIdConfig.sources[0].producer: references undefined plugin "mine"; declare a plugin {type: session-id-producer, name: mine}`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := Load([]byte(header+"plugins: ["+session+", {type: session-id-producer, name: mine, parameters: {cookieName: s}}]"), registry.Specs()); err != nil {
+		t.Error(err)
+	}
+}
