@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -136,6 +137,35 @@ func TestPublishAttributes(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got, cmpopts.EquateNaNs()); d != "" {
 		t.Errorf("attributes (-want +got):\n%s", d)
+	}
+}
+
+// TestPageTellsFacts shows people what is known, also if no plugin reads it.
+func TestPageTellsFacts(t *testing.T) {
+	s := NewStore(time.Unix(1e9, 0))
+	eps := labelled(2)
+	eps[0].Sample.Custom = &scrape.Attributes{Keys: []string{"heat", "speed"}, Values: []float64{math.NaN(), 0.5}}
+	eps[1] = Endpoint{Name: eps[1].Name, Address: eps[1].Address}
+	v, _, _ := published(t, s, eps)
+	text, err := json.Marshal(v.page(time.Unix(1e9+1, 0), nil).Endpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"labels": map[string]any{"role": "decode", "secret": "s"}, "rank": nil, "models": 2.0,
+		"lora": map[string]any{"max": 2.0, "active": 1.0, "waiting": 1.0}, "metrics": map[string]any{"heat": nil, "speed": 0.5},
+	}
+	for key := range want {
+		if d := cmp.Diff(want[key], got[0][key]); d != "" {
+			t.Errorf("%s (-want +got):\n%s", key, d)
+		}
+		if _, ok := got[1][key]; ok {
+			t.Errorf("%s is told of an endpoint of which nothing is known", key)
+		}
 	}
 }
 

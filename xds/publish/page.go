@@ -2,6 +2,7 @@ package publish
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"time"
 )
@@ -32,6 +33,31 @@ type PageEndpoint struct {
 	Block    uint32  `json:"blockSize"`
 	Blocks   uint32  `json:"numBlocks"`
 	Reported *Load   `json:"reported"` // null if no filter has named the endpoint
+
+	// What discovery and the engine say beside, whether plugins read it or not.
+	Labels  map[string]string `json:"labels,omitempty"`
+	Rank    int               `json:"rank,omitempty"`
+	Models  *int              `json:"models,omitempty"` // number of served models; absent if they are not known, as when no plugin reads them
+	LoRA    *PageLoRA         `json:"lora,omitempty"`   // absent if the engine has never told
+	Metrics map[string]Number `json:"metrics,omitempty"`
+}
+
+// PageLoRA counts the adapters of an endpoint.
+type PageLoRA struct {
+	Max     uint16 `json:"max"`
+	Active  int    `json:"active"`
+	Waiting int    `json:"waiting"`
+}
+
+// Number is a float that JSON may have no word for; that is null.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); !math.IsNaN(f) && !math.IsInf(f, 0) {
+		return json.Marshal(f)
+	}
+	return []byte("null"), nil
 }
 
 // page serves the newest snapshot as JSON.
@@ -68,7 +94,28 @@ func (v *Version) page(now time.Time, loads map[uint64]Load) Page {
 		if l, ok := loads[v.ID(i)]; ok {
 			p.Reported = &l
 		}
+		p.tell(e)
 		out.Endpoints = append(out.Endpoints, p)
 	}
 	return out
+}
+
+// tell adds what is known beside load.
+func (p *PageEndpoint) tell(e *Endpoint) {
+	if f := e.Facts; f != nil {
+		p.Labels, p.Rank = f.Labels, f.Rank
+		if f.ModelsKnown {
+			n := len(f.Models)
+			p.Models = &n
+		}
+	}
+	if l := e.Sample.LoRA; l != nil {
+		p.LoRA = &PageLoRA{l.Max, len(l.Active), len(l.Waiting)}
+	}
+	if c := e.Sample.Custom; c != nil {
+		p.Metrics = make(map[string]Number, len(c.Keys))
+		for i, key := range c.Keys {
+			p.Metrics[key] = Number(c.Values[i])
+		}
+	}
 }
