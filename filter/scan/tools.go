@@ -1,7 +1,5 @@
 package scan
 
-import "slices"
-
 // Bounds of what the canonical form is made of. Tools beyond any of them are hashed as they stand in the body.
 const (
 	maxToolsBytes   = 512 << 10
@@ -195,12 +193,7 @@ func (c *canon) compare(a, b member) int {
 // sort puts the members of the object whose members begin at c.out[body] in order and leaves out all but the last of
 // equal keys.
 func (c *canon) sort(ms []member, body int) {
-	slices.SortFunc(ms, func(a, b member) int {
-		if d := c.compare(a, b); d != 0 {
-			return d
-		}
-		return int(a.out) - int(b.out)
-	})
+	c.order(ms)
 	c.sorted = c.sorted[:0]
 	for i, m := range ms {
 		if i+1 < len(ms) && c.compare(m, ms[i+1]) == 0 {

@@ -11,7 +11,6 @@ package universal
 
 import (
 	"math"
-	"slices"
 )
 
 const (
@@ -150,11 +149,22 @@ func (r *reference) count(length, by int) {
 // recount finds the greatest length that at least need requests reach.
 func (r *reference) recount(need int) {
 	sorted := r.lengths
-	slices.Sort(sorted[:r.n])
+	order(sorted[:r.n])
 	r.universal = int(sorted[r.n-need])
 	r.atLeast, r.longer = 0, 0
 	for _, l := range sorted[:r.n] {
 		r.count(int(l), 1)
+	}
+}
+
+// order sorts the few values of a window by insertion: package slices would bring some 10 KB of code.
+func order(v []uint16) {
+	for i := 1; i < len(v); i++ {
+		x, j := v[i], i
+		for ; j > 0 && x < v[j-1]; j-- {
+			v[j] = v[j-1]
+		}
+		v[j] = x
 	}
 }
 
