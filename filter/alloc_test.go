@@ -10,7 +10,7 @@ import (
 )
 
 // TestNoAllocations plays a mix of everything that requests do, and asserts that neither the filter nor the emulator
-// allocates once the mix has been seen. A plugin reads a header, the log gets chains, and picks could be explained.
+// allocates once the mix has been seen. Plugins read headers and write one, the log gets chains, and picks could be explained.
 func TestNoAllocations(t *testing.T) {
 	for _, mode := range []string{plan.DestinationHeader, plan.DestinationFilterState, plan.DestinationList} {
 		t.Run(mode, func(t *testing.T) {
@@ -21,6 +21,8 @@ func TestNoAllocations(t *testing.T) {
 			pl.Plugins = append(pl.Plugins, plan.Plugin{Name: "by-header", Type: "header-profile-handler", Parameters: plan.Params{
 				{Name: "headerName", Kind: plan.String, Str: "x-profile"}, {Name: "defaultProfile", Kind: plan.String, Str: "default"},
 			}})
+			pl.Plugins = append(pl.Plugins, plan.Plugin{Name: "sticky", Type: "session-affinity-filter"})
+			pl.Profiles[0].Filters = []string{"sticky"}
 			pl.ProfileHandler, pl.Log.Chain, pl.Explain.Networks = "by-header", true, []string{"10.0.0.0/8"}
 			if !w.LoadBoth(plan.Append(nil, pl)) {
 				t.Fatalf("plan refused: %v", p.Logs)

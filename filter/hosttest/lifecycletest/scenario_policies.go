@@ -1,6 +1,7 @@
 package lifecycletest
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -226,4 +227,72 @@ func modelNotServed(t *testing.T, s Subject) {
 	}
 	w.check()
 	w.wantMetric("zerohop_fallback_model_not_served_total", 1)
+}
+
+// sessionTokens follows the token of a session: it names the endpoint that answered, which gets the session's next request.
+func sessionTokens(t *testing.T, s Subject) {
+	const header = "x-session-token"
+	token := func(res *hosttest.Result) string {
+		v, _ := res.Response.First(header)
+		return v
+	}
+	for _, attempts := range []bool{true, false} {
+		eachMode(t, s, 4, func(w *world) {
+			use(w.plan, "sticky", "session-affinity-filter")
+			w.plan.Profiles[0].Filters = []string{"sticky"}
+			k := w.worker()
+			k.NoAttempts = !attempts
+			plain := Chat(ChatBody(short))
+			for i := range 20 {
+				first := plain
+				if i%2 == 1 { // the model server sends such a header too
+					first.Reply = func(string, int) hosttest.Reply {
+						return hosttest.Reply{Chunks: 1, Headers: hosttest.Pairs(header, "forged")}
+					}
+				}
+				res := w.do(k, &first, hosttest.ToEndpoint)
+				host, got := res.Hosts[0], token(res)
+				if want := base64.StdEncoding.EncodeToString([]byte(nameOf(host))); got != want {
+					w.t.Fatalf("token %q of %s, want %q", got, host, want)
+				}
+				for range 3 {
+					next := with(plain, header, got)
+					if res := w.do(k, &next, hosttest.ToEndpoint); res.Hosts[0] != host || token(res) != got {
+						w.t.Errorf("the session went from %s to %v, token %q", host, res.Hosts, token(res))
+					}
+				}
+				if !attempts {
+					continue
+				}
+				moved := with(dead(plain, 1), header, got) // the endpoint is down: another answers, and keeps the session
+				res = w.do(k, &moved, hosttest.ToEndpoint)
+				if want := base64.StdEncoding.EncodeToString([]byte(nameOf(res.Hosts[1]))); res.Hosts[0] != host || token(res) != want {
+					w.t.Errorf("after a retry at %v the token is %q, want %q", res.Hosts, token(res), want)
+				}
+				w.Advance(1e11) // past the cool-down
+			}
+			gone := with(plain, header, base64.StdEncoding.EncodeToString([]byte("default/pod-99")))
+			if res := w.do(k, &gone, hosttest.ToEndpoint); token(res) == "" || hosttest.Pick(string(res.Pick), "left") != "4" {
+				w.t.Errorf("token of an endpoint that is gone: pick %q, token %q", res.Pick, token(res))
+			}
+		})
+	}
+	w := single(t, s, 0)
+	use(w.plan, "sticky", "session-affinity-filter")
+	w.plan.Profiles[0].Filters = []string{"sticky"}
+	k := w.worker()
+	r := Chat(ChatBody(short))
+	if res := w.do(k, &r, hosttest.ToClient); token(res) != "" {
+		t.Errorf("a refusal has the token %q", token(res))
+	}
+	w.check()
+}
+
+// nameOf returns the name of the endpoint at an address.
+func nameOf(address string) string {
+	for i := 1; ; i++ {
+		if Address(i) == address {
+			return name(i)
+		}
+	}
 }

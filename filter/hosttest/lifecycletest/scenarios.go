@@ -29,6 +29,7 @@ var scenarios = []scenario{
 	{"admission denied", admissionDenied},
 	{"filtered out", filteredOut},
 	{"model not served", modelNotServed},
+	{"session tokens", sessionTokens},
 	{"one request id", oneRequestID},
 	{"access log", accessLog},
 	{"explained in headers", explainedInHeaders},
