@@ -29,6 +29,7 @@ const (
 	cRejected              // requests answered 400 for their body, under parity epp
 	cExplainRefused        // requests for explanations from outside of the trusted networks
 	cHeadersDropped        // values of headers that plugins read which were too long to be kept
+	cSessions              // sessions forgotten for want of room
 	counters
 )
 
@@ -58,6 +59,7 @@ var counterNames = [counters]string{
 	cRejected:       "zerohop_rejected_bodies_total",
 	cExplainRefused: "zerohop_explain_refused_total",
 	cHeadersDropped: "zerohop_dropped_headers_total",
+	cSessions:       "zerohop_replaced_sessions_total",
 }
 
 // maxSamples is how many decision times are kept until the next flush; more flush at once.
@@ -161,4 +163,5 @@ func (t *stats) adopt(s *sched.Stats) {
 	t.n[cClamped] = int64(s.Clamped)
 	t.n[cEvicted] = int64(s.IndexEvicted)
 	t.n[cUniversal] = int64(s.UniversalHits)
+	t.n[cSessions] = int64(s.Replaced)
 }

@@ -52,6 +52,15 @@ func (s *Scheduler) Sweep(now uint64) {
 	}
 }
 
+// sessions returns what the plugins that remember sessions have: how many, how many were forgotten for others, and memory.
+func (set *profiles) sessions() (bound int, replaced uint64, bytes int) {
+	for _, b := range set.binders {
+		n, r := b.Sessions()
+		bound, replaced, bytes = bound+n, replaced+r, bytes+b.Bytes()
+	}
+	return bound, replaced, bytes
+}
+
 // told tells the pick of d to the plugins that want to know, in the cycle that decided it.
 func (s *Scheduler) told(d *Decision) {
 	if len(s.set.picked) == 0 {

@@ -26,6 +26,13 @@ type profiles struct {
 	picked    []scorers.PickWatcher
 	servers   []scorers.Server
 	sweepers  []scorers.Sweeper
+	binders   []binder
+}
+
+// binder remembers sessions; see sessionaffinity.Bindings.
+type binder interface {
+	Sessions() (bound int, replaced uint64)
+	Bytes() int
 }
 
 // maxProfiles is what Decision.Profile can number.
@@ -177,6 +184,9 @@ func (c *compiler) hooks(path, name string, plugin any) {
 	}
 	if h, ok := plugin.(scorers.Sweeper); ok {
 		set.sweepers = append(set.sweepers, h)
+	}
+	if h, ok := plugin.(binder); ok {
+		set.binders = append(set.binders, h)
 	}
 }
 

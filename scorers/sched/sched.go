@@ -146,7 +146,10 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
+	_, before, _ := s.set.sessions()
 	set.adopt(s.set)
+	_, after, _ := set.sessions()
+	s.stats.Replaced += before - min(after, before) // of plugins that are no more
 	s.set = set
 	s.fleet.Want(&set.wants)
 	s.tell(s.fleet.Live())
@@ -212,6 +215,8 @@ type Stats struct {
 	Clamped       uint64 // scores outside [0,1]
 	Denied        uint64 // requests that an admitter refused
 	LatePicks     uint64 // picks that plugins were not told of, for another decision had begun
+	Sessions      int    // sessions that plugins remember
+	Replaced      uint64 // sessions that were forgotten for want of room
 	IndexRecords  int    // (endpoint, block) records held
 	IndexEvicted  uint64 // records evicted for capacity
 	Overflow      uint64 // gauge: endpoints of the newest list that are ignored for being beyond the configured bound
@@ -263,6 +268,9 @@ func (s *Scheduler) Stats(now uint64) Stats {
 		st.InFlight += int(view.InFlight[slot])
 		st.WaitingTokens += view.InFlightTokens[slot]
 	}
+	bound, replaced, bytes := s.set.sessions()
+	st.Sessions = bound
+	st.Replaced += replaced
 	st.CoolDowns = s.fleet.CoolDowns()
 	st.IndexRecords = s.index.Len()
 	st.IndexEvicted = s.index.Evicted()
@@ -270,7 +278,7 @@ func (s *Scheduler) Stats(now uint64) Stats {
 	if s.received != 0 && now > s.received {
 		st.SnapshotAgeMs = (now - s.received) / 1e6
 	}
-	st.Bytes = s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() +
+	st.Bytes = bytes + s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() +
 		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + cap(s.pass) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
 	return st
 }

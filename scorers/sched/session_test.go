@@ -208,6 +208,42 @@ func TestSessionsOutliveReload(t *testing.T) {
 	}
 }
 
+// TestForgottenSessionsAreCounted binds more sessions than there is room for, and reloads: the count only grows.
+func TestForgottenSessionsAreCounted(t *testing.T) {
+	p := sessionPlan(3, "session_id")
+	p.Bounds.Sessions = 10
+	s := newScheduler(t, p)
+	empty := s.Stats(1).Bytes
+	var d Decision
+	for i := range 30 {
+		turn(t, s, 1*ms, fmt.Sprint("session ", i), []uint64{1}, &d)
+		s.Done(1*ms, &d, false)
+	}
+	want := func(step string, sessions int, replaced uint64) {
+		t.Helper()
+		if st := s.Stats(2); st.Sessions != sessions || st.Replaced != replaced {
+			t.Errorf("%s: %d sessions, %d replaced; want %d, %d", step, st.Sessions, st.Replaced, sessions, replaced)
+		}
+	}
+	want("30 in 10 places", 10, 20)
+	if got := s.Stats(1).Bytes - empty; got < 10*48 {
+		t.Errorf("%d bytes for 10 sessions", got)
+	}
+	reload := func(p *plan.Plan) {
+		t.Helper()
+		if err := s.Reconfigure(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Bounds.Sessions = 5
+	reload(p)
+	want("5 places", 5, 25)
+	reload(testPlan(3))
+	want("without the plugin", 0, 25)
+	reload(p)
+	want("with it again", 0, 25)
+}
+
 // TestUniversalBlocksCountUnderParity sends prompts that all begin alike: the EPP counts that beginning.
 func TestUniversalBlocksCountUnderParity(t *testing.T) {
 	for parity, want := range map[string]int32{plan.ParityEPP: 0, plan.ParityNone: 2} {

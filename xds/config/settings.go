@@ -43,7 +43,7 @@ var settings = []setting{
 		"bounds.indexBlocks", whole(func(z *Zerohop) *int { return &z.Bounds.IndexBlocks }, minIndexBlocks, maxIndexBlocks),
 		"192 MiB a worker at most, with 1024 endpoints",
 	},
-	{"bounds.sessions", whole(func(z *Zerohop) *int { return &z.Bounds.Sessions }, 1, maxSessions), "1.5 MiB a worker for each plugin that binds sessions"},
+	{"bounds.sessions", whole(func(z *Zerohop) *int { return &z.Bounds.Sessions }, 1, maxSessions), "3 MiB a worker for each plugin that binds sessions"},
 	{"drainTimeout", timeSpan(func(z *Zerohop) *time.Duration { return &z.DrainTimeout }, 0, day), "the EPP's drain timeout"},
 
 	{
