@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vllm conformance replay bench bench-agent fuzz lint fmt clean
+.PHONY: help run build test test-vllm conformance replay bench bench-agent bench-scorers fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 LINT := $(OUT)/tools/golangci-lint-$(shell awk '$$1 == "github.com/golangci/golangci-lint/v2" {print $$2}' build/lint/go.mod)-$(shell $(GO) env GOVERSION)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # BACKEND is sim (four simulated vLLM) or vllm (two real ones on the CPU). ONCE=1 ends by itself.
 run: ## start endpoints, agent and Envoy, and route a few chats (ONCE=1, BACKEND=vllm)
@@ -51,6 +51,9 @@ bench: ## measure what the filter costs, into build/out/bench.json
 
 bench-agent: ## measure what the agent costs with 100 and 1 000 endpoints, into build/out/bench_agent.json
 	$(GO) run ./e2e/benchagent -json $(OUT)/bench_agent.json -assert
+
+bench-scorers: ## measure what a scheduling decision costs, into build/out/bench_scorers.json
+	$(GO) run ./e2e/benchscorers -json $(OUT)/bench_scorers.json -assert
 
 fuzz: ## run every fuzz target for FUZZTIME each
 	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' $(SOURCES) | sort | while IFS=: read -r file func; do \

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zerohop/zerohop/e2e/schedtest"
+	"github.com/zerohop/zerohop/e2e/schedbed"
 	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/sched"
@@ -23,7 +23,7 @@ type world struct {
 }
 
 // start runs doc with servers as the agent publishes them. Close it.
-func start(doc string, servers []schedtest.Server) (*world, error) {
+func start(doc string, servers []schedbed.Server) (*world, error) {
 	c, err := load(doc)
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func start(doc string, servers []schedtest.Server) (*world, error) {
 	return w, nil
 }
 
-func (w *world) publish(wants *scorers.Wants, servers []schedtest.Server) error {
-	blob, err := schedtest.Snapshot(1, wants, servers)
+func (w *world) publish(wants *scorers.Wants, servers []schedbed.Server) error {
+	blob, err := schedbed.Snapshot(1, wants, servers)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (w *world) close() error {
 }
 
 // one sends one request to a fresh world.
-func one(doc string, servers []schedtest.Server, r *hosttest.Request, judge func(res *hosttest.Result, destination string) error) error {
+func one(doc string, servers []schedbed.Server, r *hosttest.Request, judge func(res *hosttest.Result, destination string) error) error {
 	w, err := start(doc, servers)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func errorCode(res *hosttest.Result) (string, error) {
 }
 
 // answers returns an error unless the filter answers a request with this status and code under parity epp.
-func answers(doc string, servers []schedtest.Server, r *hosttest.Request, status int, code string) error {
+func answers(doc string, servers []schedbed.Server, r *hosttest.Request, status int, code string) error {
 	return one(doc+parityEPP, servers, r, func(res *hosttest.Result, _ string) error {
 		got, err := errorCode(res)
 		return errors.Join(err, differ("status", res.Status, status), differ("code", got, code))
@@ -120,7 +120,7 @@ func badRequest(body, code string) error {
 }
 
 // goesTo returns an error unless a request goes to the endpoint called name, with its body as it was.
-func goesTo(doc string, servers []schedtest.Server, r *hosttest.Request, name string) error {
+func goesTo(doc string, servers []schedbed.Server, r *hosttest.Request, name string) error {
 	want := ""
 	for i := range servers {
 		if servers[i].Name == name {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/zerohop/zerohop/e2e/schedtest"
+	"github.com/zerohop/zerohop/e2e/schedbed"
 	"github.com/zerohop/zerohop/filter/scan"
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/blockhash"
@@ -146,9 +146,9 @@ func producer(params string) string {
 
 // blockSize returns an error if the scheduler does not cut prompts into blocks of want tokens.
 func blockSize(params string, reported uint32, want int) error {
-	b, err := schedtest.New([]byte(producer(params)), 1)
+	b, err := schedbed.New([]byte(producer(params)), 1)
 	if err == nil {
-		err = b.Publish([]schedtest.Server{{Name: "ns/a", Address: "10.0.0.1:80", BlockSize: reported}})
+		err = b.Publish([]schedbed.Server{{Name: "ns/a", Address: "10.0.0.1:80", BlockSize: reported}})
 	}
 	if err != nil {
 		return err
@@ -158,9 +158,9 @@ func blockSize(params string, reported uint32, want int) error {
 
 // caps returns an error if a prompt of four smallest blocks is not looked up for want of them.
 func caps(params string, want int32) error {
-	b, err := schedtest.New([]byte(producer("autoTune: false, blockSizeTokens: 64, "+params)), 1)
+	b, err := schedbed.New([]byte(producer("autoTune: false, blockSizeTokens: 64, "+params)), 1)
 	if err == nil {
-		err = b.Publish([]schedtest.Server{{Name: "ns/a", Address: "10.0.0.1:80"}})
+		err = b.Publish([]schedbed.Server{{Name: "ns/a", Address: "10.0.0.1:80"}})
 	}
 	if err != nil {
 		return err

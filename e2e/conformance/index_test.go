@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/zerohop/zerohop/e2e/schedtest"
+	"github.com/zerohop/zerohop/e2e/schedbed"
 	"github.com/zerohop/zerohop/scorers/prefixindex"
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/blockhash"
@@ -26,17 +26,17 @@ func promptOf(prompts ...[]uint64) *sched.Prompt {
 }
 
 // pods are the endpoints a, b and so on.
-func pods(n int) []schedtest.Server {
-	out := make([]schedtest.Server, n)
+func pods(n int) []schedbed.Server {
+	out := make([]schedbed.Server, n)
 	for i := range out {
-		out[i] = schedtest.Server{Name: "ns/" + string(rune('a'+i)), Address: fmt.Sprintf("10.0.0.%d:80", i+1)}
+		out[i] = schedbed.Server{Name: "ns/" + string(rune('a'+i)), Address: fmt.Sprintf("10.0.0.%d:80", i+1)}
 	}
 	return out
 }
 
 // match sends the first prompts to a, and returns an error if then the other ones do not match there as wanted.
 func match(sent, asked [][]uint64, held, total int32) error {
-	b, err := schedtest.New([]byte(producer("")+parityEPP), 1)
+	b, err := schedbed.New([]byte(producer("")+parityEPP), 1)
 	if err == nil {
 		err = b.Publish(pods(2))
 	}
@@ -111,7 +111,7 @@ schedulingProfiles:
   - {pluginRef: prefix-cache-scorer, weight: 3}
   - {pluginRef: max-score-picker}
 `
-	b, err := schedtest.New([]byte(doc+parityEPP), 1)
+	b, err := schedbed.New([]byte(doc+parityEPP), 1)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/zerohop/zerohop/e2e/schedtest"
+	"github.com/zerohop/zerohop/e2e/schedbed"
 	"github.com/zerohop/zerohop/filter/hosttest"
 )
 
@@ -23,7 +23,7 @@ func chatOf(model string) *hosttest.Request {
 }
 
 // loaded returns pods with waiting requests and KV usage, in pairs.
-func loaded(pairs ...float64) []schedtest.Server {
+func loaded(pairs ...float64) []schedbed.Server {
 	out := pods(len(pairs) / 2)
 	for i := range out {
 		out[i].Waiting, out[i].KV, out[i].MaxLoRA = uint32(pairs[2*i]), float32(pairs[2*i+1]), 2

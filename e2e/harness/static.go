@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"net"
 	"text/template"
 )
@@ -18,7 +19,8 @@ type StaticOptions struct {
 	Admin     string   // ip:port of the admin interface
 	Endpoints []string // ip:port of each endpoint, balanced ROUND_ROBIN
 	AccessLog bool     // JSON access log on standard output
-	Module    string   // Wasm module to run as HTTP filter with an empty configuration; empty means none
+	Module    string   // Wasm module to run as HTTP filter; empty means none
+	Config    string   // the module's configuration
 }
 
 // StaticBootstrap writes the bootstrap of an Envoy that balances round robin: what zerohop is compared with.
@@ -33,7 +35,15 @@ func StaticBootstrap(o StaticOptions) []byte {
 		Endpoints     []addr
 		AccessLog     bool
 		Module        string
+		Config        string // in double quotes
 	}{Listen: split(o.Listen), Admin: split(o.Admin), AccessLog: o.AccessLog, Module: o.Module}
+	if o.Config != "" {
+		quoted, err := json.Marshal(o.Config)
+		if err != nil {
+			panic(err) // a string always has a JSON form
+		}
+		data.Config = string(quoted)
+	}
 	for _, e := range o.Endpoints {
 		data.Endpoints = append(data.Endpoints, split(e))
 	}

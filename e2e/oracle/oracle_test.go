@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zerohop/zerohop/e2e/schedtest"
+	"github.com/zerohop/zerohop/e2e/schedbed"
 	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/registry"
@@ -229,9 +229,9 @@ type world struct {
 // publish has the filter take over the endpoints' metrics.
 func (w *world) publish(t *testing.T, endpoints []*endpoint) {
 	t.Helper()
-	var servers []schedtest.Server
+	var servers []schedbed.Server
 	for _, e := range endpoints {
-		s := schedtest.Server{
+		s := schedbed.Server{
 			Name: e.name, Address: e.address, Labels: e.labels, Waiting: uint32(e.waiting), Running: uint32(e.running), KV: float32(e.kv),
 			Active: e.active, WaitingFor: e.waitingModels, MaxLoRA: uint16(e.maxActive), Attributes: map[string]float64{},
 		}
@@ -241,7 +241,7 @@ func (w *world) publish(t *testing.T, endpoints []*endpoint) {
 		servers = append(servers, s)
 	}
 	w.version++
-	blob, err := schedtest.Snapshot(w.version, w.wants, servers)
+	blob, err := schedbed.Snapshot(w.version, w.wants, servers)
 	if err != nil {
 		t.Fatal(err)
 	}

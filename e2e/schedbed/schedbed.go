@@ -1,6 +1,6 @@
-// Package schedtest runs the scheduler of one worker on a configuration as an operator writes it and on endpoints as the agent
-// publishes them, without a filter. It is for tests and benchmarks only.
-package schedtest
+// Package schedbed runs the scheduler of one worker on a configuration as an operator writes it and on endpoints as the agent
+// publishes them, without a filter. It is for tests and measurements only.
+package schedbed
 
 import (
 	"fmt"
