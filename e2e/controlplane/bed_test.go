@@ -93,14 +93,16 @@ func startControl(t *testing.T, address string, policy *access.Policy) *control 
 type reports struct {
 	policy *access.Policy // nil for everybody
 
-	mu      sync.Mutex
-	workers map[workerKey]report.Worker
-	polls   polls
+	mu        sync.Mutex
+	workers   map[workerKey]report.Worker
+	polls     polls
+	unwelcome string // who is to open another connection after each poll
 }
 
 // polls are those that were let in.
 type polls struct {
 	who  string        // by token or certificate, the newest
+	row  int           // how many from who, one after the other
 	at   time.Time     // of the newest
 	rest time.Duration // the longest time between two
 }
@@ -134,7 +136,9 @@ func (r *reports) serve(t *testing.T, address string) {
 }
 
 func (r *reports) poll(w http.ResponseWriter, req *http.Request) {
-	r.note(req)
+	if who := r.note(req); who != "" && who == r.unwanted() {
+		w.Header().Set("Connection", "close")
+	}
 	body, err := io.ReadAll(req.Body)
 	if err == nil && len(body) > 0 {
 		if v, err := report.Open(body); err == nil {
@@ -148,9 +152,23 @@ func (r *reports) poll(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNotModified)
 }
 
-func (r *reports) note(req *http.Request) {
+// hangUpOn makes who open another connection after each poll.
+func (r *reports) hangUpOn(who string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unwelcome = who
+}
+
+func (r *reports) unwanted() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unwelcome
+}
+
+// note books a poll and returns whose it is.
+func (r *reports) note(req *http.Request) string {
 	if req.Method != http.MethodPost { // the test's own question
-		return
+		return ""
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,21 +176,28 @@ func (r *reports) note(req *http.Request) {
 	if !r.polls.at.IsZero() {
 		r.polls.rest = max(r.polls.rest, now.Sub(r.polls.at))
 	}
-	r.polls.at, r.polls.who = now, req.Header.Get("Authorization")
+	who := req.Header.Get("Authorization")
 	if req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
-		r.polls.who = req.TLS.PeerCertificates[0].Subject.CommonName
+		who = req.TLS.PeerCertificates[0].Subject.CommonName
 	}
+	if who != r.polls.who {
+		r.polls.row = 0
+	}
+	r.polls.row++
+	r.polls.at, r.polls.who = now, who
+	return who
 }
 
-// waitFrom waits until polls come from who, and returns what is known of all polls.
+// waitFrom waits until polls come from who only, and returns what is known of all polls. The VMs of an Envoy take turns, and
+// each has a connection of its own.
 func (r *reports) waitFrom(t *testing.T, who string) polls {
 	t.Helper()
 	var p polls
 	traffic.Until(t, "polls from "+who, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if p = r.polls; p.who != who {
-			return fmt.Errorf("they come from %q", p.who)
+		if p = r.polls; p.who != who || p.row < 20 {
+			return fmt.Errorf("the last %d come from %q", p.row, p.who)
 		}
 		return nil
 	})

@@ -1,7 +1,10 @@
 package controlplane
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,4 +179,24 @@ func (b *bed) envoyLog() string {
 	var log strings.Builder
 	b.Envoy.WriteLog(&log)
 	return log.String()
+}
+
+// TestModuleIsNotNamed runs an Envoy whose bootstrap does not say where the module is: it is told of, and serves by its bootstrap.
+func TestModuleIsNotNamed(t *testing.T) {
+	b := start(t, 2, harness.Options{Edit: func(bootstrap []byte) ([]byte, error) {
+		edited := regexp.MustCompile(`(?m)^  metadata:\n    zerohop: .*\n`).ReplaceAll(bootstrap, nil)
+		if bytes.Equal(edited, bootstrap) {
+			return nil, errors.New("the bootstrap has no metadata")
+		}
+		return edited, nil
+	}})
+	b.setEndpoints()
+	b.control.SetPlan(b.plan(t, weight(7)))
+	n := b.control.waitNode(t, "what it lacks", func(n controlplane.NodeStatus) bool { return n.Lacks != "" && n.Endpoints.Acked != "" })
+	if !n.Rejects() || n.Plan.Sent != "" {
+		t.Errorf("%+v", n)
+	}
+	if r := b.Do(t, traffic.Request{Body: []byte(chat)}); r.Status != 200 {
+		t.Errorf("status %d: %s", r.Status, r.Body)
+	}
 }
