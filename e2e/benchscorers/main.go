@@ -73,7 +73,7 @@ func run(file string, assert bool) error {
 	if err := inEnvoy(ctx, plans, results); err != nil {
 		return err
 	}
-	print(results)
+	show(results)
 	text, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func native(text []byte, c workload.Case) (Result, error) {
 	}, nil
 }
 
-func print(results []Result) {
+func show(results []Result) {
 	fmt.Printf("%-8s %9s %6s %10s %10s %6s\n", "profile", "endpoints", "blocks", "native ns", "wasm ns", "allocs")
 	for _, r := range results {
 		fmt.Printf("%-8s %9d %6d %10.0f %10.0f %6g\n", r.Profile, r.Endpoints, r.Blocks, r.NsNative, r.NsWasm, r.Allocs)

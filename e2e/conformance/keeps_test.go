@@ -37,7 +37,9 @@ func keepRows() []row {
 			keep{conditions(condition("kv-cache-utilization", "0.8")), kvUsage(.5, .9), req{}, []int{0}}),
 		kept("F6", use, "running and waiting", keep{
 			conditions(condition("running-requests", "40") + ", " + condition("waiting-queue", "0")),
-			eps{{Running: 10}, {Running: 41}, {Running: 10, Waiting: 1}}, req{}, []int{0},
+			eps{{Running: 10}, {Running: 41}, {Running: 10, Waiting: 1}},
+			req{},
+			[]int{0},
 		}),
 		kept("F7", attr, "LessThan 10", keep{threshold("LessThan", ""), attribute(5, 10, 15), req{}, []int{0}}),
 		kept("F8", attr, "LessThanOrEqual, GreaterThan, GreaterThanOrEqual 10",

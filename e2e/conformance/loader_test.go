@@ -38,7 +38,7 @@ func summary(c *config.Config) string {
 }
 
 func loaderRows() []row {
-	const max, single, queue = "max-score-picker", "single-profile-handler", "queue-scorer"
+	const most, single, queue = "max-score-picker", "single-profile-handler", "queue-scorer"
 	profiles := func(list string) string {
 		return header + "plugins: [{type: queue-scorer}]\nschedulingProfiles: [" + list + "]\n"
 	}
@@ -50,8 +50,8 @@ func loaderRows() []row {
 	}
 	return []row{
 		succeeds("L1", "empty text: the default document", "", "default(|queue-scorer*2 kv-cache-utilization-scorer*2 prefix-cache-scorer*3|max-score-picker)",
-			queue, "kv-cache-utilization-scorer", "prefix-cache-scorer", "approx-prefix-cache-producer", max, single),
-		succeeds("L2", "header only: no scorers", header, "default(||max-score-picker)", max, single),
+			queue, "kv-cache-utilization-scorer", "prefix-cache-scorer", "approx-prefix-cache-producer", most, single),
+		succeeds("L2", "header only: no scorers", header, "default(||max-score-picker)", most, single),
 		{id: "L3", what: "queue-depth-scorer loads as queue-scorer, with a warning", status: deviation, ref: "§13 10", check: func() error {
 			doc := header + "plugins: [{type: queue-depth-scorer}]\n"
 			c, err := load(doc)
@@ -59,16 +59,16 @@ func loaderRows() []row {
 				return err
 			}
 			warned := slices.ContainsFunc(c.Warnings, func(w strictyaml.Problem) bool { return strings.Contains(w.String(), "queue-scorer") })
-			return errors.Join(differ("a warning", warned, true), loads(doc, "default(|queue-depth-scorer*1|max-score-picker)", queue, max, single))
+			return errors.Join(differ("a warning", warned, true), loads(doc, "default(|queue-depth-scorer*1|max-score-picker)", queue, most, single))
 		}},
 		fails("L4", "an unknown field at the top", header+"foo: 1\n", "foo"),
 		{id: "L5", what: "an unknown parameter", needs: []string{"load-aware-scorer"}, check: func() error {
 			return refused("load-aware-scorer", "thresold", "thresold: 5")
 		}},
 		succeeds("L6", "a parameter of a type that has none", header+"plugins: [{type: queue-scorer, parameters: {x: 3}}]\n",
-			"default(|queue-scorer*1|max-score-picker)", queue, max, single),
-		succeeds("L7", "weight -1", profiles("{name: p, plugins: [{pluginRef: queue-scorer, weight: -1}]}"), "p(|queue-scorer*-1|max-score-picker)", queue, max, single),
-		succeeds("L8", "a profile without plugins", profiles("{name: p, plugins: []}"), "p(||max-score-picker)", queue, max, single),
+			"default(|queue-scorer*1|max-score-picker)", queue, most, single),
+		succeeds("L7", "weight -1", profiles("{name: p, plugins: [{pluginRef: queue-scorer, weight: -1}]}"), "p(|queue-scorer*-1|max-score-picker)", queue, most, single),
+		succeeds("L8", "a profile without plugins", profiles("{name: p, plugins: []}"), "p(||max-score-picker)", queue, most, single),
 		fails("L9", "a reference to nothing", header+"schedulingProfiles: [{name: p, plugins: [{pluginRef: queue-scorer}]}]\n", "queue-scorer"),
 		fails("L10", "two pickers and no profiles", header+"plugins: [{type: max-score-picker}, {type: max-score-picker, name: other}]\n", "picker"),
 		{id: "L11", what: "unknown feature gate, bad value", check: func() error {
@@ -85,7 +85,7 @@ func loaderRows() []row {
 			id: "L16", what: "active-request-scorer has its producer made", needs: []string{"active-request-scorer", "inflight-load-producer"},
 			check: func() error {
 				return loads(header+"plugins: [{type: active-request-scorer}]\n", "default(|active-request-scorer*1|max-score-picker)",
-					"active-request-scorer", "inflight-load-producer", max, single)
+					"active-request-scorer", "inflight-load-producer", most, single)
 			},
 		},
 	}

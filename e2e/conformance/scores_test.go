@@ -19,9 +19,12 @@ func active(n int, params string, want []float64, counts ...int32) score {
 
 // loraEndpoints are those of S15: loaded, room left, full and waited for, waited for with room left, full, no adapters at all.
 var loraEndpoints = eps{
-	{Active: []string{"M"}, MaxLoRA: 2}, {Active: []string{"z"}, MaxLoRA: 2},
-	{Active: []string{"z"}, WaitingModels: []string{"M"}, MaxLoRA: 2}, {Active: []string{"z"}, WaitingModels: []string{"M"}, MaxLoRA: 3},
-	{Active: []string{"z", "y"}, MaxLoRA: 2}, {},
+	{Active: []string{"M"}, MaxLoRA: 2},
+	{Active: []string{"z"}, MaxLoRA: 2},
+	{Active: []string{"z"}, WaitingModels: []string{"M"}, MaxLoRA: 2},
+	{Active: []string{"z"}, WaitingModels: []string{"M"}, MaxLoRA: 3},
+	{Active: []string{"z", "y"}, MaxLoRA: 2},
+	{},
 }
 
 const (
