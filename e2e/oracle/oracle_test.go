@@ -44,7 +44,10 @@ func TestAgreement(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(seed, 7))
 				endpoints := fleet(rnd, 9)
 				w := start(t, p.doc(), endpoints)
-				follow(t, w, newEPP(endpoints, p.filters, p.scorers), rnd, n/2)
+				refused, chosen := follow(t, w, newEPP(endpoints, p.filters, p.scorers), rnd, n/2)
+				if len(chosen) < 3 || refused > n/4 {
+					t.Errorf("%d refused, picks %v: this proves little", refused, chosen)
+				}
 			}
 		})
 	}
@@ -60,10 +63,12 @@ type flight struct {
 // frozen is after how many requests the endpoints are scraped again.
 const frozen = 100
 
-// follow sends n requests of which up to open are in flight at a time.
-func follow(t *testing.T, w *world, p *epp, rnd *rand.Rand, n int) {
+// follow sends n requests of which up to open are in flight at a time. It returns how many found no endpoint, and how many each
+// endpoint got.
+func follow(t *testing.T, w *world, p *epp, rnd *rand.Rand, n int) (refused int, chosen map[string]int) {
+	t.Helper()
 	var flights []flight
-	refused, chosen := 0, map[string]int{}
+	chosen = map[string]int{}
 	for k := range n {
 		if k%frozen == 0 {
 			shuffle(rnd, p.endpoints)
@@ -102,12 +107,10 @@ func follow(t *testing.T, w *world, p *epp, rnd *rand.Rand, n int) {
 		f.stream.Forward()
 		f.stream.Close()
 	}
-	if len(chosen) < 3 || refused > n/2 {
-		t.Errorf("%d refused, picks %v: this proves little", refused, chosen)
-	}
 	if w.process.Faults != nil || w.process.Panics != nil {
 		t.Errorf("faults %v, panics %v", w.process.Faults, w.process.Panics)
 	}
+	return refused, chosen
 }
 
 // among reports whether name has the greatest total.
