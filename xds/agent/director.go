@@ -111,7 +111,7 @@ func (d *director) plan() {
 	}
 	d.revision = p.Revision
 	d.control.SetPlan(p)
-	d.log.Info("plan sent to Envoy", "revision", p.Revision, "destination_mode", p.Destination)
+	d.log.Info("plan is ready", "revision", p.Revision, "destination_mode", p.Destination)
 }
 
 func (d *director) compile() *plan.Plan {

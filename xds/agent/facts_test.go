@@ -58,7 +58,7 @@ type planWatch struct {
 }
 
 func (p planWatch) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == "plan sent to Envoy" {
+	if r.Message == "plan is ready" {
 		p.sent()
 	}
 	return nil

@@ -183,6 +183,9 @@ func (l *loop) update(page []byte) error {
 	if err := l.reader.Scan(page, l.values); err != nil {
 		return err
 	}
+	if err := l.impossible(); err != nil {
+		return err
+	}
 	next, found := l.sample.Metrics, 0
 	if v, ok := finite(l.value(waiting)); ok {
 		next.Waiting = count(v)
@@ -211,6 +214,23 @@ func (l *loop) update(page []byte) error {
 		next.LoRA = l.adapters.read(next.LoRA, v.Texts)
 	}
 	l.sample.Metrics = next
+	return nil
+}
+
+var loads = [...]struct {
+	quantity int
+	name     string
+}{{waiting, "waiting requests"}, {running, "running requests"}, {kvUsage, "KV cache usage"}}
+
+// impossible returns an error if a load is one that no server has. Such a page is not believed in anything: an endpoint that
+// says nonsense must not look idle.
+func (l *loop) impossible() error {
+	for _, load := range loads {
+		v := l.value(load.quantity)
+		if _, ok := finite(v); v.Seen && (!ok || v.Number < 0) {
+			return fmt.Errorf("the page says %g for the %s", v.Number, load.name)
+		}
+	}
 	return nil
 }
 

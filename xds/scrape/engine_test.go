@@ -45,12 +45,16 @@ func TestUpdate(t *testing.T) {
 			want: Metrics{Waiting: 4, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100},
 		},
 		{
-			name: "out of range", page: "vllm:num_requests_waiting -3\nvllm:num_requests_running 1e99\nvllm:kv_cache_usage_perc 1.5\n",
+			name: "out of range", page: "vllm:num_requests_waiting 0.5\nvllm:num_requests_running 1e99\nvllm:kv_cache_usage_perc 1.5\n",
 			want: Metrics{Waiting: 0, Running: 1<<32 - 1, KVUsage: 1, BlockSize: 16, NumBlocks: 100},
 		},
 		{
-			name: "not finite keeps the old value", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running +Inf\nvllm:kv_cache_usage_perc 0.5\n",
-			want: Metrics{Waiting: 1, Running: 2, KVUsage: 0.5, BlockSize: 16, NumBlocks: 100},
+			name: "infinite", page: "vllm:num_requests_waiting 3\nvllm:num_requests_running +Inf\nvllm:kv_cache_usage_perc 0.5\n",
+			want: old, err: "the page says +Inf for the running requests",
+		},
+		{
+			name: "negative", page: "vllm:num_requests_waiting 3\nvllm:num_requests_running 1\nvllm:kv_cache_usage_perc -0.5\n",
+			want: old, err: "the page says -0.5 for the KV cache usage",
 		},
 		{
 			name: "cache info without numbers", page: "vllm:num_requests_waiting 1\nvllm:cache_config_info{block_size=\"None\"} 1\n",
@@ -62,7 +66,7 @@ func TestUpdate(t *testing.T) {
 		},
 		{name: "broken line elsewhere", page: "up{\nvllm:num_requests_waiting 7\n", want: Metrics{Waiting: 7, Running: 2, KVUsage: 0.25, BlockSize: 16, NumBlocks: 100}},
 		{name: "empty", page: "", want: old, err: "the page has no number for any of vllm:num_requests_waiting, "},
-		{name: "all not finite", page: "vllm:num_requests_waiting NaN\n", want: old, err: "the page has no number"},
+		{name: "no number", page: "vllm:num_requests_waiting NaN\n", want: old, err: "the page says NaN for the waiting requests"},
 		{name: "others only", page: "# TYPE up gauge\nup 1\nvllm:cache_config_info{block_size=\"32\"} 1\n", want: old, err: "the page has no number"},
 		{name: "histogram in place of a gauge", page: "# TYPE vllm:num_requests_waiting histogram\nvllm:num_requests_waiting_sum 1\n", want: old, err: "the page has no number"},
 		{name: "no line end", page: "vllm:num_requests_waiting 7", want: old, err: "line 1: the page ends within a line"},
