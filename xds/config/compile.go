@@ -71,9 +71,9 @@ func (c *Config) labels(e *discovery.Endpoint) []plan.Label {
 	return out
 }
 
-// revision returns the hash of p without its revision.
+// revision returns the hash of what the documents say in p. Endpoints come and go without another plan.
 func revision(p *plan.Plan) string {
 	unnamed := *p
-	unnamed.Revision = ""
+	unnamed.Revision, unnamed.Endpoints = "", nil
 	return fmt.Sprintf("%016x", xxhash.Sum64(plan.Append(nil, &unnamed)))
 }
