@@ -103,36 +103,48 @@ func (v *VM) appendSteps(b []byte, x *sched.Explanation) []byte {
 }
 
 func (v *VM) appendBest(b []byte, now uint64, x *sched.Explanation) []byte {
-	e := v.sched.View()
 	return list(b, x.Best, func(b []byte, best *sched.Explained) []byte {
 		slot := best.Slot
 		b = v.appendEndpoint(b, slot)
 		b = appendFloat(put(b, `,"total":`), best.Total)
 		b = appendInt(b, `,"matched":`, int64(best.Matched))
 		b = list(put(b, `,"scores":`), best.Scores, func(b []byte, f *float64) []byte { return appendFloat(b, *f) })
-		b = appendFloat(put(b, `,"waiting":`), e.Waiting[slot])
-		b = appendFloat(put(b, `,"queue":`), e.Queue[slot])
-		b = appendFloat(put(b, `,"running":`), e.Running[slot])
-		b = appendFloat(put(b, `,"kv":`), e.KVUsage[slot])
-		b = appendInt(b, `,"inFlight":`, int64(e.InFlight[slot]))
-		b = appendInt(b, `,"inFlightTokens":`, e.InFlightTokens[slot])
-		if ms, ok := scrapeAge(now, e, slot); ok {
-			b = appendInt(b, `,"scrapeMs":`, int64(ms))
+		in := v.inputs(now, slot)
+		for i, name := range inputNames {
+			b = appendFloat(put(put(put(b, `,"`), name), `":`), in.numbers[i])
+		}
+		b = appendInt(b, `,"inFlight":`, int64(in.inFlight))
+		b = appendInt(b, `,"inFlightTokens":`, in.tokens)
+		if in.scraped {
+			b = appendInt(b, `,"scrapeMs":`, int64(in.ageMs))
 		} else {
 			b = put(b, `,"scrapeMs":null`)
 		}
-		return put(appendBool(b, `,"fresh":`, e.Fresh[slot]), "}")
+		return put(appendBool(b, `,"fresh":`, in.fresh), "}")
 	})
 }
 
-// scrapeAge returns the time since the endpoint in slot was scraped; false if it never was.
-//
-//go:noinline
-func scrapeAge(now uint64, e *scorers.Endpoints, slot int32) (ms uint64, ok bool) {
-	if !e.Scraped[slot] || now < e.ScrapedAt[slot] {
-		return 0, false
+// inputs is what an endpoint was scored with.
+type inputs struct {
+	numbers        [4]float64 // in the order of inputNames
+	inFlight       int32
+	tokens         int64
+	ageMs          uint64 // of the numbers, if scraped
+	scraped, fresh bool
+}
+
+var inputNames = [4]string{"waiting", "queue", "running", "kv"}
+
+func (v *VM) inputs(now uint64, slot int32) inputs {
+	e := v.sched.View()
+	in := inputs{
+		numbers:  [4]float64{e.Waiting[slot], e.Queue[slot], e.Running[slot], e.KVUsage[slot]},
+		inFlight: e.InFlight[slot], tokens: e.InFlightTokens[slot], fresh: e.Fresh[slot],
 	}
-	return (now - e.ScrapedAt[slot]) / 1e6, true
+	if at := e.ScrapedAt[slot]; e.Scraped[slot] && now >= at {
+		in.ageMs, in.scraped = (now-at)/1e6, true
+	}
+	return in
 }
 
 //go:noinline

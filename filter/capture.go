@@ -57,6 +57,8 @@ func newInterest(wanted []string, p *plan.Plan) interest {
 }
 
 // bit returns the bit of name, which is added if it is not there. There are never more than 64 names.
+//
+//go:noinline
 func (n *interest) bit(name string) uint64 {
 	for i := range n.names {
 		if n.names[i] == name {

@@ -136,27 +136,24 @@ func (v *VM) appendInputs(b []byte, now uint64, x *sched.Explanation) []byte {
 	} else {
 		b = appendInt(b, "", int64(v.intake.ageMs(now)))
 	}
-	e := v.sched.View()
 	for i := range x.Best {
 		slot := x.Best[i].Slot
 		b = put(put(b, "; "), v.sched.Address(slot))
-		b = appendNumber(put(b, " waiting="), e.Waiting[slot])
-		b = appendNumber(put(b, " queue="), e.Queue[slot])
-		b = appendNumber(put(b, " running="), e.Running[slot])
-		b = appendNumber(put(b, " kv="), e.KVUsage[slot])
-		b = appendInt(b, " inflight=", int64(e.InFlight[slot]))
-		b = appendInt(b, " tokens=", e.InFlightTokens[slot])
-		b = put(b, " scrape_ms=")
-		if ms, ok := scrapeAge(now, e, slot); ok {
-			b = appendInt(b, "", int64(ms))
+		in := v.inputs(now, slot)
+		for k, name := range inputNames {
+			b = appendNumber(put(put(put(b, " "), name), "="), in.numbers[k])
+		}
+		b = appendInt(b, " inflight=", int64(in.inFlight))
+		b = put(appendInt(b, " tokens=", in.tokens), " scrape_ms=")
+		if in.scraped {
+			b = appendInt(b, "", int64(in.ageMs))
 		} else {
 			b = put(b, "-")
 		}
-		b = put(b, " fresh=")
-		if e.Fresh[slot] {
-			b = put(b, "1")
+		if in.fresh {
+			b = put(b, " fresh=1")
 		} else {
-			b = put(b, "0")
+			b = put(b, " fresh=0")
 		}
 	}
 	return b
