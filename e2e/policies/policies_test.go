@@ -1,12 +1,16 @@
 package policies
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/zerohop/zerohop/e2e/engine"
 	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/e2e/traffic"
 	"github.com/zerohop/zerohop/e2e/vllmsim/simserver"
@@ -173,12 +177,59 @@ func TestLatency(t *testing.T) {
 	stays(t, start(t, "e2e/policies/testdata/latency.yaml", simserver.Config{Speed: 100}, nil), 1)
 }
 
-// TestSLO wants idle endpoints to serve requests of any priority. A long prompt that is known on one of them is not tied to it.
+// TestSLO wants idle endpoints to serve requests of any priority, and full ones to refuse those that can wait.
 func TestSLO(t *testing.T) {
-	b := start(t, "config/slo.yaml", simserver.Config{Speed: 100}, nil)
+	profile := engine.Qwen3x32B()
+	profile.MaxRunning = 1
+	b := start(t, "config/slo.yaml", simserver.Config{Speed: 5, Engine: engine.Config{Profile: profile}}, nil)
+	request := func(objective string, i uint64) traffic.Request {
+		body := fmt.Sprintf(`{"model":%q,"max_tokens":1,"messages":[{"role":"user","content":%q}]}`, simserver.DefaultModel, traffic.Text(i, 1<<10))
+		return traffic.Request{Header: http.Header{"X-Llm-D-Inference-Objective": {objective}}, Body: []byte(body)}
+	}
 	for _, objective := range []string{"", "interactive", "batch"} {
 		for i := range uint64(5) {
-			send(t, b, traffic.Request{Header: http.Header{"X-Llm-D-Inference-Objective": {objective}}, Body: traffic.ChatBody(traffic.Text(i, 1<<10))})
+			send(t, b, request(objective, i))
 		}
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var held sync.WaitGroup
+	for _, sim := range b.Sims {
+		for range 20 {
+			held.Go(func() {
+				hold(ctx, sim.URL()+traffic.PathChat, `{"model":"`+simserver.DefaultModel+`","max_tokens":50000,"messages":[{"role":"user","content":"hello"}]}`)
+			})
+		}
+	}
+	traffic.Until(t, "a batch request to be refused", func() error {
+		soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if got := status(soon, b, request("batch", 9)); got != http.StatusTooManyRequests {
+			return fmt.Errorf("status %d", got)
+		}
+		return nil
+	})
+	served := make(chan int, 1)
+	go func() { served <- status(t.Context(), b, request("interactive", 9)) }()
+	cancel()
+	held.Wait()
+	if got := <-served; got != http.StatusOK {
+		t.Errorf("an interactive request got %d", got)
+	}
+}
+
+// status sends a request by a client of its own, which may give up, and returns the status; 0 if there is none.
+func status(ctx context.Context, b *traffic.Bed, r traffic.Request) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL()+traffic.PathChat, bytes.NewReader(r.Body))
+	if err != nil {
+		return 0
+	}
+	req.Header = r.Header
+	tr := &http.Transport{}
+	defer tr.CloseIdleConnections()
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
 }
