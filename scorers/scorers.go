@@ -11,6 +11,13 @@ type Filter interface {
 	Filter(c *Cycle, cand []int32) []int32
 }
 
+// Rule is a Filter that can bind every attempt at a request: it says where the request may run at all, not where it runs best,
+// so that what it drops is no fallback either. Binding is asked once.
+type Rule interface {
+	Filter
+	Binding() bool
+}
+
 // Scorer rates candidates. It writes one score for each candidate into out (same length and order as cand), in [0,1],
 // higher is better. The pipeline clamps and counts anything else.
 type Scorer interface {

@@ -92,6 +92,9 @@ func (p *plugin) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	return c.Keep(cand, n)
 }
 
+// Binding implements scorers.Rule.
+func (p *plugin) Binding() bool { return p.filtering }
+
 // Score implements scorers.Scorer.
 func (p *plugin) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	for i, s := range cand {

@@ -118,6 +118,22 @@ func (t *Table) Candidates(now uint64, out []int32) ([]int32, bool) {
 	return out, best > 0 && len(out) > start
 }
 
+// LeastBad compacts cand to those that should get a request the most.
+func (t *Table) LeastBad(now uint64, cand []int32) []int32 {
+	best, n := 2*(maxLevel+1), 0
+	for _, s := range cand {
+		badness := t.badness(now, s)
+		if badness < best {
+			best, n = badness, 0
+		}
+		if badness == best {
+			cand[n] = s
+			n++
+		}
+	}
+	return cand[:n]
+}
+
 // badness orders slots by how little they should get a request: 0 is usable, then those that drain, then those that are
 // cooled down, by failures in a row.
 func (t *Table) badness(now uint64, s int32) int {

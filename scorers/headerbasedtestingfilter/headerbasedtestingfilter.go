@@ -54,6 +54,9 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	return cand[:n]
 }
 
+// Binding implements scorers.Rule.
+func (*filter) Binding() bool { return true }
+
 // find returns the index of the first candidate with this host and port, of any port if that is empty. It returns -1 if there
 // is none, or if one of the first n candidates has this host already.
 func (f *filter) find(cand []int32, n int, host uint64, port []byte) int {

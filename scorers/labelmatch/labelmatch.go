@@ -54,6 +54,9 @@ func (m *Filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	return c.Keep(cand, n)
 }
 
+// Binding implements scorers.Rule.
+func (*Filter) Binding() bool { return true }
+
 // Grow implements scorers.SlotWatcher.
 func (m *Filter) Grow(slots int) {
 	if n := slots - len(m.drop); n > 0 {

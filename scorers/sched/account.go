@@ -70,7 +70,8 @@ func (d *Decision) uncached(match int32) int32 {
 
 // Next returns the slot for the attempt after the current one, or -1 if no other endpoint is left. Of the ranked endpoints
 // that were not tried and may get a request it takes the first that the profile's picker chose, in the picker's order; else
-// the one with the least prompt work before the request's first token; if there is none, any other. It accounts nothing.
+// the one with the least prompt work before the request's first token, of those that the filters left if there is one; if there
+// is none, any other that the rules of the profile allow. It accounts nothing.
 func (s *Scheduler) Next(now uint64, d *Decision) int32 { return s.next(now, d, nil) }
 
 // Following appends to list the slots of the attempts after the current one, as Next would give them one after the other if
@@ -89,20 +90,32 @@ func (s *Scheduler) Following(now uint64, d *Decision, list []int32) []int32 {
 // next is Next for when the endpoints of skip are to be tried before.
 func (s *Scheduler) next(now uint64, d *Decision, skip []int32) int32 {
 	best, least := int32(-1), int64(0)
+	bad, leastBad := int32(-1), int64(0)
 	for i := range int(d.N) {
-		if d.Tried>>i&1 != 0 || slices.Contains(skip, d.Slots[i]) ||
-			!s.fleet.Valid(d.Slots[i], d.Gen[i]) || !s.fleet.Usable(now, d.Slots[i]) {
+		if i == int(d.Kept) && best >= 0 {
+			break
+		}
+		slot := d.Slots[i]
+		if d.Tried>>i&1 != 0 || slices.Contains(skip, slot) || !s.fleet.Valid(slot, d.Gen[i]) {
 			continue
 		}
-		if i < int(d.Picked) {
-			return d.Slots[i]
+		usable := s.fleet.Usable(now, slot)
+		if usable && i < int(d.Picked) {
+			return slot
 		}
-		if w := s.work(d, d.Slots[i], d.Match[i]); best < 0 || w < least {
-			best, least = d.Slots[i], w
+		w := s.work(d, slot, d.Match[i])
+		switch {
+		case usable && (best < 0 || w < least):
+			best, least = slot, w
+		case !usable && (bad < 0 || w < leastBad):
+			bad, leastBad = slot, w
 		}
 	}
-	if best >= 0 {
+	switch {
+	case best >= 0:
 		return best
+	case d.Bound:
+		return bad
 	}
 	return s.nextUnranked(now, d, skip)
 }

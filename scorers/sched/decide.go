@@ -52,7 +52,7 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 	case degraded:
 		d.Reason = AllCooling
 	}
-	if outcome == Scored {
+	if outcome == Scored || outcome == AllCooling {
 		d.Neutral = s.cycle.Neutral
 		s.stats.Neutral += uint64(d.Neutral)
 		d.Matched = d.Match[0]
@@ -168,7 +168,7 @@ func (p *Prompt) chain(i int) []uint64 {
 }
 
 // rank runs admitters, profile handler and profile over cand and fills the ranked list of d. The outcome is Scored if there
-// is one.
+// is one, or AllCooling if only endpoints are left that should get no request.
 func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 	c := &s.cycle
 	d.Candidates, d.Left = uint16(min(len(cand), math.MaxUint16)), 0
@@ -190,7 +190,12 @@ func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 	if s.explain != nil {
 		s.explain.Profile = pr.name
 	}
+	outcome := Scored
 	cand = s.filter(pr, cand, d)
+	if len(cand) == 0 && len(pr.rules) > 0 && int(d.Candidates) < len(s.fleet.Live()) {
+		outcome = AllCooling
+		cand = s.again(pr, d)
+	}
 	if len(cand) == 0 {
 		return FilteredOut
 	}
@@ -205,15 +210,15 @@ func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 		return FilteredOut
 	}
 	d.Picked = uint8(picked)
-	d.N = uint8(follow(cand, total, picked))
-	for i := range int(d.N) {
-		slot := cand[i]
-		d.Slots[i], d.Gen[i], d.Match[i] = slot, s.fleet.Gen(slot), c.Request.Match[slot]
+	for _, slot := range cand[:follow(cand, total, picked)] {
+		d.rank(slot, s.fleet.Gen(slot), c.Request.Match[slot])
 	}
+	d.Kept = d.N
 	if s.explain != nil {
 		s.explain.ranked(d)
 	}
-	return Scored
+	s.spare(pr, d)
+	return outcome
 }
 
 // filter runs the filters of a profile until nothing is left.

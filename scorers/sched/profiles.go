@@ -52,6 +52,7 @@ type detector struct {
 type profile struct {
 	name    string
 	filters []filter
+	rules   []scorers.Filter // those of filters that bind every attempt
 	scorers []weighted
 	picker  scorers.Picker
 }
@@ -196,6 +197,7 @@ func (c *compiler) profile(path string, p *plan.Profile) profile {
 		f := lookup[scorers.Filter](c, path+".filters["+strconv.Itoa(i)+"]", name, "filter")
 		out.filters = append(out.filters, filter{f, name, c.typeOf(name)})
 	}
+	out.rules = rules(out.filters)
 	for i, ref := range p.Scorers {
 		s := lookup[scorers.Scorer](c, path+".scorers["+strconv.Itoa(i)+"].plugin", ref.Plugin, "scorer")
 		out.scorers = append(out.scorers, weighted{s, ref.Weight, ref.Plugin, c.typeOf(ref.Plugin)})

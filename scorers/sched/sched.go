@@ -56,6 +56,8 @@ type Decision struct {
 	Gen     [MaxRanked]uint32 // generation of each slot, to notice that a slot was given to another endpoint
 	Match   [MaxRanked]int32  // matched blocks of each
 	N       uint8             // length of the ranked list
+	Kept    uint8             // how many of them the filters left; the others are allowed all the same
+	Bound   bool              // no other endpoint may get the request
 	Picked  uint8             // how many of them the profile's picker chose; the others follow by score
 	Tried   uint8             // bit i: Slots[i] was tried
 	Reason  Reason

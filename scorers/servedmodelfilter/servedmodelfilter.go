@@ -63,3 +63,6 @@ func (f filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	}
 	return c.Keep(cand, n)
 }
+
+// Binding implements scorers.Rule.
+func (filter) Binding() bool { return true }
