@@ -1,9 +1,11 @@
 package filter
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/zerohop/zerohop/filter/pairs"
+	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -81,6 +83,34 @@ func BenchmarkReadHeaders(b *testing.B) {
 			for b.Loop() {
 				v.readHeaders(s)
 				v.releaseCapture(s)
+			}
+		})
+	}
+}
+
+// BenchmarkLogPick is what formatting a pick for the access log costs, and the sample of a chain of some length.
+func BenchmarkLogPick(b *testing.B) {
+	for _, blocks := range []int{0, 8, 64, 2048} {
+		b.Run(strconv.Itoa(blocks), func(b *testing.B) {
+			h := newWarmHost()
+			v := New(h)
+			v.warmed = true
+			v.CreateContext(1, 0)
+			h.root = names.RootDownstream
+			h.configure(plan.DestinationHeader)
+			if !v.Configure(1, len(h.config)) {
+				b.Fatal("plan refused")
+			}
+			p := sched.Prompt{Starts: []int32{0}, IDs: make([]uint64, blocks)}
+			ref := v.newStream(10)
+			s := &v.streams[ref]
+			s.d.Total, s.d.Decided = int32(blocks), 1
+			for b.Loop() {
+				if blocks == 0 {
+					v.logPick(s, ref)
+				} else {
+					v.logChain(s, &p)
+				}
 			}
 		})
 	}

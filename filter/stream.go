@@ -140,8 +140,10 @@ func (v *VM) findStream(pick []byte) int32 {
 }
 
 func appendHex(b []byte, n uint64, digits int) []byte {
-	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
-		b = append(b, "0123456789abcdef"[n>>shift&15])
+	b = append(b, "0000000000000000"[:digits]...)
+	for i := len(b) - 1; i >= len(b)-digits; i-- {
+		b[i] = "0123456789abcdef"[n&15]
+		n >>= 4
 	}
 	return b
 }
