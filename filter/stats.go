@@ -4,66 +4,64 @@ import "github.com/zerohop/zerohop/scorers/sched"
 
 // The plain counters. They are kept in the VM and added to Envoy's process-wide stats by tick.
 const (
-	cPicks            = iota // requests that got an endpoint
-	cBodyBytes               // body bytes scanned
-	cPrefixHits              // picks whose endpoint was believed to hold at least one block
-	cMatchedBlocks           // blocks believed to be held by the picked endpoint
-	cTotalBlocks             // informative blocks of all scored prompts
-	cCapped                  // prompts longer than the configured prefix
-	cRetries                 // attempts after the first
-	cStripped                // requests that carried headers of ours
-	cStrayAttempts           // attempts whose stream was not known
-	cPanics                  // recovered panics
-	cSnapshots               // snapshots adopted
-	cSnapshotErrors          // snapshots that could not be decoded
-	cPollErrors              // failed polls of the agent
-	cDeltaErrors             // deltas that did not fit to the snapshot in shared data
-	cLeases                  // times this VM became the leader
-	cCoolDowns               // endpoints cooled down
-	cNeutral                 // scores that were neutral for want of fresh metrics
-	cClamped                 // scores outside [0,1]
-	cEvicted                 // prefix index records evicted
-	cUniversal               // requests whose leading blocks were discounted as universal
-	cToolsVerbatim           // prompts whose tools were too large or deep to be sorted
-	cHostErrors              // destinations that Envoy did not take
-	cRejected                // requests answered 400 for their body, under parity epp
-	cSessionsReplaced        // sessions that plugins forgot for want of room
-	cLatePicks               // picks that plugins were not told of, for another decision had begun
-	cExplainRefused          // requests for explanations from outside of the trusted networks
-	cHeadersDropped          // values of headers that plugins read which were too long to be kept
-	cSessions                // sessions forgotten for want of room
+	cPicks          = iota // requests that got an endpoint
+	cBodyBytes             // body bytes scanned
+	cPrefixHits            // picks whose endpoint was believed to hold at least one block
+	cMatchedBlocks         // blocks believed to be held by the picked endpoint
+	cTotalBlocks           // informative blocks of all scored prompts
+	cCapped                // prompts longer than the configured prefix
+	cRetries               // attempts after the first
+	cStripped              // requests that carried headers of ours
+	cStrayAttempts         // attempts whose stream was not known
+	cPanics                // recovered panics
+	cSnapshots             // snapshots adopted
+	cSnapshotErrors        // snapshots that could not be decoded
+	cPollErrors            // failed polls of the agent
+	cDeltaErrors           // deltas that did not fit to the snapshot in shared data
+	cLeases                // times this VM became the leader
+	cCoolDowns             // endpoints cooled down
+	cNeutral               // scores that were neutral for want of fresh metrics
+	cClamped               // scores outside [0,1]
+	cEvicted               // prefix index records evicted
+	cUniversal             // requests whose leading blocks were discounted as universal
+	cToolsVerbatim         // prompts whose tools were too large or deep to be sorted
+	cHostErrors            // destinations that Envoy did not take
+	cRejected              // requests answered 400 for their body, under parity epp
+	cLatePicks             // picks that plugins were not told of, for another decision had begun
+	cExplainRefused        // requests for explanations from outside of the trusted networks
+	cHeadersDropped        // values of headers that plugins read which were too long to be kept
+	cSessions              // sessions forgotten for want of room
 	counters
 )
 
 var counterNames = [counters]string{
-	cPicks:            "zerohop_picks_total",
-	cBodyBytes:        "zerohop_body_bytes_total",
-	cPrefixHits:       "zerohop_prefix_hits_total",
-	cMatchedBlocks:    "zerohop_prefix_matched_blocks_total",
-	cTotalBlocks:      "zerohop_prefix_blocks_total",
-	cCapped:           "zerohop_prefix_capped_total",
-	cRetries:          "zerohop_retries_total",
-	cStripped:         "zerohop_stripped_requests_total",
-	cStrayAttempts:    "zerohop_stray_attempts_total",
-	cPanics:           "zerohop_panics_total",
-	cSnapshots:        "zerohop_snapshots_total",
-	cSnapshotErrors:   "zerohop_snapshot_errors_total",
-	cPollErrors:       "zerohop_poll_errors_total",
-	cDeltaErrors:      "zerohop_delta_errors_total",
-	cLeases:           "zerohop_leases_total",
-	cCoolDowns:        "zerohop_cooldowns_total",
-	cNeutral:          "zerohop_neutral_scores_total",
-	cClamped:          "zerohop_clamped_scores_total",
-	cEvicted:          "zerohop_prefix_evicted_records_total",
-	cUniversal:        "zerohop_universal_prefixes_total",
-	cToolsVerbatim:    "zerohop_tools_verbatim_total",
-	cHostErrors:       "zerohop_host_errors_total",
-	cRejected:         "zerohop_rejected_bodies_total",
-	cSessionsReplaced: "zerohop_sessions_replaced_total",
-	cLatePicks:        "zerohop_late_picks_total",
-	cExplainRefused:   "zerohop_explain_refused_total",
-	cHeadersDropped:   "zerohop_dropped_headers_total",
-	cSessions:         "zerohop_replaced_sessions_total",
+	cPicks:          "zerohop_picks_total",
+	cBodyBytes:      "zerohop_body_bytes_total",
+	cPrefixHits:     "zerohop_prefix_hits_total",
+	cMatchedBlocks:  "zerohop_prefix_matched_blocks_total",
+	cTotalBlocks:    "zerohop_prefix_blocks_total",
+	cCapped:         "zerohop_prefix_capped_total",
+	cRetries:        "zerohop_retries_total",
+	cStripped:       "zerohop_stripped_requests_total",
+	cStrayAttempts:  "zerohop_stray_attempts_total",
+	cPanics:         "zerohop_panics_total",
+	cSnapshots:      "zerohop_snapshots_total",
+	cSnapshotErrors: "zerohop_snapshot_errors_total",
+	cPollErrors:     "zerohop_poll_errors_total",
+	cDeltaErrors:    "zerohop_delta_errors_total",
+	cLeases:         "zerohop_leases_total",
+	cCoolDowns:      "zerohop_cooldowns_total",
+	cNeutral:        "zerohop_neutral_scores_total",
+	cClamped:        "zerohop_clamped_scores_total",
+	cEvicted:        "zerohop_prefix_evicted_records_total",
+	cUniversal:      "zerohop_universal_prefixes_total",
+	cToolsVerbatim:  "zerohop_tools_verbatim_total",
+	cHostErrors:     "zerohop_host_errors_total",
+	cRejected:       "zerohop_rejected_bodies_total",
+	cLatePicks:      "zerohop_late_picks_total",
+	cExplainRefused: "zerohop_explain_refused_total",
+	cHeadersDropped: "zerohop_dropped_headers_total",
+	cSessions:       "zerohop_replaced_sessions_total",
 }
 
 // maxSamples is how many decision times are kept until the next flush; more flush at once.
@@ -166,7 +164,6 @@ func (t *stats) adopt(s *sched.Stats) {
 	t.n[cNeutral] = int64(s.Neutral)
 	t.n[cClamped] = int64(s.Clamped)
 	t.n[cEvicted] = int64(s.IndexEvicted)
-	t.n[cSessionsReplaced] = int64(s.Replaced)
 	t.n[cLatePicks] = int64(s.LatePicks)
 	t.n[cUniversal] = int64(s.UniversalHits)
 	t.n[cSessions] = int64(s.Replaced)
