@@ -74,6 +74,7 @@ func Load(doc []byte, types []scorers.Spec, options ...Option) (*Config, error) 
 	}
 	l.zerohop(zerohop)
 	l.build()
+	l.advise()
 	if l.problems.Len() == 0 {
 		l.accepted(zerohop)
 	}
