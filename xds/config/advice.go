@@ -2,15 +2,29 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/activerequestscorer"
 	"github.com/zerohop/zerohop/scorers/agentidentity"
 	"github.com/zerohop/zerohop/scorers/headerprofilehandler"
+	"github.com/zerohop/zerohop/scorers/inflightloadproducer"
+	"github.com/zerohop/zerohop/scorers/loadawarescorer"
+	"github.com/zerohop/zerohop/scorers/maxscorepicker"
+	"github.com/zerohop/zerohop/scorers/nohitlruscorer"
+	"github.com/zerohop/zerohop/scorers/probabilisticadmitter"
+	"github.com/zerohop/zerohop/scorers/randompicker"
+	"github.com/zerohop/zerohop/scorers/sched"
+	"github.com/zerohop/zerohop/scorers/servedmodelfilter"
 	"github.com/zerohop/zerohop/scorers/sessionaffinityfilter"
 	"github.com/zerohop/zerohop/scorers/sessionaffinityscorer"
 	"github.com/zerohop/zerohop/scorers/sessionidproducer"
+	"github.com/zerohop/zerohop/scorers/tokenloadscorer"
+	"github.com/zerohop/zerohop/scorers/topologyaffinityfilter"
+	"github.com/zerohop/zerohop/scorers/topologyaffinityscorer"
+	"github.com/zerohop/zerohop/scorers/weightedrandompicker"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -22,6 +36,8 @@ func (l *loader) advise() {
 			continue
 		}
 		l.unused(in)
+		l.replaced(in)
+		l.inert(in)
 		switch in.spec.Type {
 		case headerprofilehandler.Type:
 			l.withoutDefault(in)
@@ -45,6 +61,55 @@ func (l *loader) unused(in *instance) {
 		}
 	}
 	l.warnf(in.node, "has no effect; no profile names %q", in.name)
+}
+
+// replacements are the numbers that the EPP accepts and replaces by others.
+var replacements = []struct {
+	typ, param string
+	lo, hi     float64 // of those that count as they are
+	counts     string
+}{
+	{maxscorepicker.Type, paramEndpoints, 1, sched.MaxRanked, rankedAtMost},
+	{randompicker.Type, paramEndpoints, 1, sched.MaxRanked, rankedAtMost},
+	{weightedrandompicker.Type, paramEndpoints, 1, sched.MaxRanked, rankedAtMost},
+	{loadawarescorer.Type, "threshold", 1, math.Inf(1), "below 1 it counts as 128"},
+	{activerequestscorer.Type, "maxBusyScore", 0, 1, "outside of 0 to 1 it counts as 1"},
+	{tokenloadscorer.Type, "queueThresholdTokens", 1, math.Inf(1), "below 1 it counts as 4194304"},
+	{nohitlruscorer.Type, "lruSize", 1, math.Inf(1), "below 1 it counts as 1024"},
+}
+
+const (
+	paramEndpoints = "maxNumOfEndpoints"
+	rankedAtMost   = "below 1 it counts as 1, above 8 as 8"
+)
+
+// replaced warns of numbers that do not count as they are.
+func (l *loader) replaced(in *instance) {
+	for _, r := range replacements {
+		if v := in.params.Float(r.param, r.lo); r.typ == in.spec.Type && (v < r.lo || v > r.hi) {
+			l.warnf(in.at(r.param), "%s", r.counts)
+		}
+	}
+}
+
+// inert warns of plugins that have nothing to go by.
+func (l *loader) inert(in *instance) {
+	switch in.spec.Type {
+	case topologyaffinityfilter.Type, topologyaffinityscorer.Type:
+		l.warnf(in.node, "has no effect in this version; no request has a second endpoint that %s could be near to", in.name)
+	case probabilisticadmitter.Type:
+		if !slices.ContainsFunc(l.zerohopPlan.Objectives, func(o plan.Objective) bool { return o.Priority < 0 }) {
+			l.warnf(in.node, "refuses nothing; no entry of objectives in a ZerohopConfig has a priority below 0")
+		}
+	case inflightloadproducer.Type:
+		if n := in.at("syncCrossReplicaState"); n.Exists() && in.params.Bool("syncCrossReplicaState", false) {
+			l.warnf(n, "has no effect; each worker counts its own requests")
+		}
+	case servedmodelfilter.Type:
+		if l.zerohopPlan.Agent.Disabled && in.params.String("onUnknown", "") == "fail" {
+			l.warnf(in.at("onUnknown"), "leaves no endpoint while agent.enabled is false: nobody asks which models they serve")
+		}
+	}
 }
 
 // withoutDefault warns of a handler whose default profile does not exist.
