@@ -108,7 +108,7 @@ func (h *Headers) Set(id HeaderID, value []byte, limit int) bool {
 	if int(id) >= len(h.at) {
 		return false
 	}
-	value = trim(value)
+	value = Trim(value)
 	h.at[id] = headerSpan{}
 	if len(h.text)+len(value) > min(limit, MaxHeaderText) {
 		return false
@@ -131,8 +131,8 @@ func (h *Headers) Get(id HeaderID) []byte {
 	return h.text[s.start-1 : s.end-1 : s.end-1]
 }
 
-// trim returns b without the blanks at both ends.
-func trim(b []byte) []byte {
+// Trim returns b without the blanks and tabs at both ends: what may stand around a value in a header.
+func Trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
 	}
@@ -140,6 +140,17 @@ func trim(b []byte) []byte {
 		b = b[:len(b)-1]
 	}
 	return b
+}
+
+// TrimText returns s without the white space at both ends. It is strings.TrimSpace for ASCII, which spares the module 5 KB.
+func TrimText(s string) string {
+	for len(s) > 0 && (s[0] == ' ' || s[0] >= '\t' && s[0] <= '\r') {
+		s = s[1:]
+	}
+	for n := len(s) - 1; n >= 0 && (s[n] == ' ' || s[n] >= '\t' && s[n] <= '\r'); n-- {
+		s = s[:n]
+	}
+	return s
 }
 
 // Rand is a small seeded generator (xorshift64*). The zero value is not usable; see NewRand.

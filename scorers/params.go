@@ -172,7 +172,11 @@ func (p *Param) Check(v plan.Param) string {
 	case v.Kind == plan.Number && !p.contains(v.Num):
 		return "want " + p.bounds()
 	case v.Kind == plan.String && len(p.Choices) > 0 && !slices.Contains(p.Choices, v.Str):
-		return "want one of " + strings.Join(p.Choices, ", ")
+		text := "want one of " + p.Choices[0]
+		for _, c := range p.Choices[1:] {
+			text += ", " + c
+		}
+		return text
 	case v.Kind == plan.Bool && p.Shape == Object && v.Num == 0:
 		return "want true, or leave it out"
 	}

@@ -3,8 +3,6 @@
 package agentidentity
 
 import (
-	"strings"
-
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -36,7 +34,7 @@ type Identity struct{ headers []scorers.HeaderID }
 func newIdentity(u *scorers.Setup) (any, error) {
 	p := &Identity{}
 	for i := range u.Params.Len(paramHeaders) {
-		if name := strings.TrimSpace(u.Params.String(plan.Element(paramHeaders, i), "")); name != "" {
+		if name := scorers.TrimText(u.Params.String(plan.Element(paramHeaders, i), "")); name != "" {
 			p.headers = append(p.headers, u.Header(name))
 		}
 	}

@@ -146,8 +146,8 @@ func (p *plugin) Forget(slot int32) { p.ranges[slot] = tokens{} }
 // parse reads a range of tokens.
 func parse(text string) tokens {
 	from, to, ok := strings.Cut(text, "-")
-	lo, err1 := strconv.Atoi(strings.TrimSpace(from))
-	hi, err2 := strconv.Atoi(strings.TrimSpace(to))
+	lo, err1 := strconv.Atoi(scorers.TrimText(from))
+	hi, err2 := strconv.Atoi(scorers.TrimText(to))
 	if !ok || err1 != nil || err2 != nil || lo > hi || strings.Contains(to, "-") {
 		return tokens{state: unusable}
 	}

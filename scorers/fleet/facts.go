@@ -98,23 +98,23 @@ func (t *Table) mapLabels() {
 // growFacts makes the optional columns long enough for n slots.
 func (t *Table) growFacts(n int) {
 	v, k := &t.view, &t.known
-	k.hash = extend(k.hash, n)
-	k.labels = extend(k.labels, n*len(k.keys))
+	extend(&k.hash, n)
+	extend(&k.labels, n*len(k.keys))
 	for a := range v.Attr {
 		old := len(v.Attr[a])
-		v.Attr[a] = extend(v.Attr[a], n)
+		extend(&v.Attr[a], n)
 		for s := old; s < n; s++ {
 			v.Attr[a][s] = math.NaN()
 		}
 	}
 	if k.wants.Topology != nil {
-		v.Topo = extend(v.Topo, n)
+		extend(&v.Topo, n)
 	}
 	if k.wants.Models {
 		extendSets(&v.Models, n)
 	}
 	if k.wants.LoRA {
-		v.MaxLoRA = extend(v.MaxLoRA, n)
+		extend(&v.MaxLoRA, n)
 		extendSets(&v.Adapters, n)
 		extendSets(&v.WaitingAdapters, n)
 	}
@@ -123,16 +123,17 @@ func (t *Table) growFacts(n int) {
 // extend makes s at least n long. It is not copied into its callers, for the size of the module.
 //
 //go:noinline
-func extend[T any](s []T, n int) []T {
-	if len(s) >= n {
-		return s
+func extend[T any](s *[]T, n int) {
+	if len(*s) < n {
+		*s = append(*s, make([]T, n-len(*s))...)
 	}
-	return append(s, make([]T, n-len(s))...)
 }
 
 //go:noinline
 func extendSets(s *scorers.Sets, n int) {
-	s.Off, s.Len, s.Known = extend(s.Off, n), extend(s.Len, n), extend(s.Known, n)
+	extend(&s.Off, n)
+	extend(&s.Len, n)
+	extend(&s.Known, n)
 }
 
 // clearFacts forgets what is known of the endpoint in slot s.

@@ -42,7 +42,7 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 		} else {
 			list = nil
 		}
-		host, port := split(bytes.TrimSpace(item))
+		host, port := split(scorers.Trim(item))
 		if len(host) == 0 {
 			continue
 		}

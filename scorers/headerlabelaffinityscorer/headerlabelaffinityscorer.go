@@ -4,7 +4,6 @@ package headerlabelaffinityscorer
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -39,7 +38,7 @@ type scorer struct {
 }
 
 func newScorer(u *scorers.Setup) (any, error) {
-	header, label := strings.TrimSpace(u.Params.String(paramHeader, "")), u.Params.String(paramLabel, "")
+	header, label := scorers.TrimText(u.Params.String(paramHeader, "")), u.Params.String(paramLabel, "")
 	if header == "" {
 		return nil, errors.New(paramHeader + ": is empty; write the name of a request header")
 	}

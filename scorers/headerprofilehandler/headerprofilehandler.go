@@ -2,8 +2,6 @@
 package headerprofilehandler
 
 import (
-	"strings"
-
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -49,7 +47,7 @@ func newHandler(u *scorers.Setup) (any, error) {
 
 // text returns a parameter without blanks around it; where nothing is left, its default.
 func text(u *scorers.Setup, name, def string) string {
-	if v := strings.TrimSpace(u.Params.String(name, def)); v != "" {
+	if v := scorers.TrimText(u.Params.String(name, def)); v != "" {
 		return v
 	}
 	return def

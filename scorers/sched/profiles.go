@@ -162,9 +162,7 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 // hooks notes what an instance does outside of profiles.
 func (c *compiler) hooks(path, name string, plugin any) {
 	set := c.set
-	if h, ok := plugin.(scorers.Admitter); ok {
-		set.admitters = append(set.admitters, h)
-	}
+	note(&set.admitters, plugin)
 	if h, ok := plugin.(scorers.Detector); ok {
 		set.detectors = append(set.detectors, detector{h, name})
 	}
@@ -174,20 +172,19 @@ func (c *compiler) hooks(path, name string, plugin any) {
 		}
 		set.estimator = h
 	}
-	if h, ok := plugin.(scorers.SlotWatcher); ok {
-		set.watchers = append(set.watchers, h)
-	}
-	if h, ok := plugin.(scorers.PickWatcher); ok {
-		set.picked = append(set.picked, h)
-	}
-	if h, ok := plugin.(scorers.Server); ok {
-		set.servers = append(set.servers, h)
-	}
-	if h, ok := plugin.(scorers.Sweeper); ok {
-		set.sweepers = append(set.sweepers, h)
-	}
-	if h, ok := plugin.(binder); ok {
-		set.binders = append(set.binders, h)
+	note(&set.watchers, plugin)
+	note(&set.picked, plugin)
+	note(&set.servers, plugin)
+	note(&set.sweepers, plugin)
+	note(&set.binders, plugin)
+}
+
+// note adds plugin to the list if it is a T. It is not copied into its callers, for the size of the module.
+//
+//go:noinline
+func note[T any](list *[]T, plugin any) {
+	if h, ok := plugin.(T); ok {
+		*list = append(*list, h)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/agentidentity"
@@ -130,8 +129,8 @@ func sourcesOf(u *scorers.Setup) ([]source, error) {
 
 // read takes over one source, and returns what is wrong with it.
 func (s *source) read(u *scorers.Setup, path string) string {
-	header := strings.TrimSpace(u.Params.String(path+".header", ""))
-	attribute := strings.TrimSpace(u.Params.String(path+".attribute", ""))
+	header := scorers.TrimText(u.Params.String(path+".header", ""))
+	attribute := scorers.TrimText(u.Params.String(path+".attribute", ""))
 	producer := path + ".producer"
 	switch {
 	case header == "" && attribute == "":

@@ -27,7 +27,7 @@ type Token struct {
 
 // NewToken returns what the parameters ask for.
 func NewToken(u *scorers.Setup) (*Token, error) {
-	name := strings.TrimSpace(u.Params.String(paramHeader, defaultToken))
+	name := scorers.TrimText(u.Params.String(paramHeader, defaultToken))
 	if name == "" {
 		return nil, errors.New(paramHeader + ": empty; give the name of a header, or leave it out")
 	}

@@ -5,7 +5,6 @@ package sessionidproducer
 import (
 	"bytes"
 	"errors"
-	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -38,8 +37,8 @@ type Producer struct {
 }
 
 func newProducer(u *scorers.Setup) (any, error) {
-	header := strings.TrimSpace(u.Params.String(paramHeader, ""))
-	cookie := strings.TrimSpace(u.Params.String(paramCookie, ""))
+	header := scorers.TrimText(u.Params.String(paramHeader, ""))
+	cookie := scorers.TrimText(u.Params.String(paramCookie, ""))
 	switch {
 	case header == "" && cookie == "":
 		return nil, errors.New("says neither " + paramHeader + " nor " + paramCookie + "; give one of them")
@@ -69,9 +68,9 @@ func cookieValue(header []byte, name string) []byte {
 		} else {
 			pair, header = header, nil
 		}
-		pair = bytes.TrimSpace(pair)
+		pair = scorers.Trim(pair)
 		if i := bytes.IndexByte(pair, '='); i >= 0 && string(pair[:i]) == name {
-			return bytes.TrimSpace(pair[i+1:])
+			return scorers.Trim(pair[i+1:])
 		}
 	}
 	return nil
