@@ -37,7 +37,7 @@ func TestAdvice(t *testing.T) {
 		{"something to refuse", "plugins: [{type: queue-scorer}, {type: probabilistic-admitter}]\n---\n" + zheader + "objectives: [{name: a, priority: -1}]\n", "", ""},
 		{"shared counters", "plugins: [{type: queue-scorer}, {type: inflight-load-producer, parameters: {syncCrossReplicaState: true}}]\n", "plugins[1].parameters.syncCrossReplicaState", "its own requests"},
 		{"own counters", "plugins: [{type: queue-scorer}, {type: inflight-load-producer, parameters: {syncCrossReplicaState: false}}]\n", "", ""},
-		{"models that nobody asks for", "plugins: [{type: queue-scorer}, {type: served-model-filter, parameters: {onUnknown: fail}}]\n---\n" + zheader + "agent: {enabled: false}\ndiscovery: {endpoints: [{name: a, address: 10.0.0.1, port: 80}]}\n", "plugins[1].parameters.onUnknown", "leaves no endpoint"},
+		{"models that nobody asks for", "plugins: [{type: queue-scorer}, {type: served-model-filter, parameters: {onUnknown: fail}}]\n---\n" + zheader + "agent: {enabled: false}\ndiscovery: {endpoints: [{name: a, address: 10.0.0.1, port: \"80\"}]}\n", "plugins[1].parameters.onUnknown", "leaves no endpoint"},
 		{"attribute", "plugins: [{type: agent-identity}, {type: session-affinity-scorer, parameters: {strategy: session_id, sessionIdConfig: {sources: [{attribute: agent-identity}]}}}]\n", "", ""},
 	}
 	for _, tt := range tests {
