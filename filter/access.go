@@ -109,7 +109,11 @@ func put[T string | []byte](b []byte, text T) []byte { return append(b, text...)
 //
 //go:noinline
 func appendInt(b []byte, key string, n int64) []byte {
-	return strconv.AppendInt(append(b, key...), n, 10)
+	b = append(b, key...)
+	if n >= 0 && n < 10 { // most are
+		return append(b, byte('0'+n))
+	}
+	return strconv.AppendInt(b, n, 10)
 }
 
 // appendText appends a name that is not ours, at most maxText bytes of it, or - if it is empty. What could be taken for the
@@ -119,7 +123,12 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 		return append(b, '-')
 	}
 	end := len(b) + maxText
-	for i := range len(text) {
+	whole := 0 // bytes before the first that needs an escape
+	for whole < min(len(text), maxText) && plain(text[whole]) {
+		whole++
+	}
+	b = append(b, text[:whole]...)
+	for i := whole; i < len(text); i++ {
 		c := text[i]
 		if plain(c) {
 			if len(b) == end {

@@ -1,6 +1,9 @@
 package filter
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/zerohop/zerohop/filter/scan"
 	"github.com/zerohop/zerohop/scorers/sched"
 )
@@ -139,13 +142,23 @@ func (v *VM) findStream(pick []byte) int32 {
 	return int32(ref)
 }
 
+// appendHex appends the lowest 8 or 16 digits of n.
 func appendHex(b []byte, n uint64, digits int) []byte {
-	b = append(b, "0000000000000000"[:digits]...)
-	for i := len(b) - 1; i >= len(b)-digits; i-- {
-		b[i] = "0123456789abcdef"[n&15]
-		n >>= 4
+	if digits > 8 {
+		b = append8(b, n>>32)
 	}
-	return b
+	return append8(b, n&(1<<32-1))
+}
+
+// append8 appends n, of 32 bits, in 8 hexadecimal digits: each half byte of n gets a byte of its own, and all digits are made at
+// once.
+func append8(b []byte, n uint64) []byte {
+	n = (n<<16 | n) & 0x0000_FFFF_0000_FFFF
+	n = (n<<8 | n) & 0x00FF_00FF_00FF_00FF
+	n = (n<<4 | n) & 0x0F0F_0F0F_0F0F_0F0F
+	letters := (n + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101 // 1 for a digit beyond 9
+	n += 0x3030_3030_3030_3030 + letters*('a'-'0'-10)
+	return binary.LittleEndian.AppendUint64(b, bits.ReverseBytes64(n))
 }
 
 // hex reads lower-case hexadecimal digits; other bytes give a number that means nothing.

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -158,5 +159,18 @@ func TestStatNames(t *testing.T) {
 			t.Errorf("two counters are called %s", name)
 		}
 		seen[name] = true
+	}
+}
+
+func TestAppendHex(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for i := range 1000 {
+		n := rnd.Uint64() >> (i % 64)
+		if got, want := string(appendHex([]byte("x"), n, 16)), fmt.Sprintf("x%016x", n); got != want {
+			t.Fatalf("%d is written as %s, want %s", n, got, want)
+		}
+		if got, want := string(appendHex(nil, n, 8)), fmt.Sprintf("%08x", uint32(n)); got != want {
+			t.Fatalf("%d is written as %s, want %s", n, got, want)
+		}
 	}
 }
