@@ -144,7 +144,10 @@ func (s *Stack) startEnvoy(ctx context.Context) error {
 	if s.opts.WithoutAgent || s.opts.Edge {
 		return nil
 	}
-	return s.WaitSnapshot(ctx)
+	if err := s.WaitSnapshot(ctx); err != nil {
+		return err
+	}
+	return s.waitList(ctx)
 }
 
 // AddEnvoy starts a further Envoy of the same agent under another node id. It has its own listener, and ends with the
@@ -173,7 +176,7 @@ func (s *Stack) writeInputs() error {
 		return err
 	}
 	if s.opts.Config != nil {
-		return s.WriteConfig(s.opts.Config)
+		return s.WriteConfig(s.opts.withModes(s.opts.Config))
 	}
 	file := s.opts.ConfigFile
 	if file == "" {
@@ -186,7 +189,7 @@ func (s *Stack) writeInputs() error {
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	return s.WriteConfig(b)
+	return s.WriteConfig(s.opts.withModes(b))
 }
 
 // WriteConfig replaces the configuration file in one step.

@@ -24,7 +24,7 @@ func TestNoEndpoints(t *testing.T) {
 }
 
 // planEndpoints matches the list of endpoints in a rendered plan.
-var planEndpoints = regexp.MustCompile(`"endpoints": \[[^\]]*\]`)
+var planEndpoints = regexp.MustCompile(`"endpoints": \[(?:[^\[\]]|\[[^\]]*\])*\]`)
 
 func withoutEndpoints(bootstrap []byte) ([]byte, error) {
 	if n := len(planEndpoints.FindAll(bootstrap, -1)); n != 1 {
