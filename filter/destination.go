@@ -44,12 +44,17 @@ func (v *VM) send(now uint64, s *stream) {
 }
 
 // list returns the picked address and those that are to be tried after it, and marks s as sent by one header if there are
-// none. The result is valid until the next call that formats a line.
+// none, or if no others may get the request: after a list comes Envoy's own policy, which knows nothing of that. The result
+// is valid until the next call that formats a line.
 func (v *VM) list(now uint64, s *stream) []byte {
 	var slots [plan.ListLength]int32
 	slots[0] = s.d.Cur
 	b := append(v.line[:0], v.sched.Address(s.d.Cur)...)
 	s.how = byHeader
+	if s.d.Bound {
+		v.line = b
+		return b
+	}
 	for _, slot := range v.sched.Following(now, &s.d, slots[:1])[1:] {
 		b = append(append(b, ','), v.sched.Address(slot)...)
 		s.how = byList
