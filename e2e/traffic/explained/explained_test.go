@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -183,11 +184,16 @@ func TestNotExplained(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := start(t, "header", c.networks)
-			r := b.Do(t, traffic.Request{Body: traffic.ChatBody("hello"), Header: asked()})
+			forged := http.Header{ // says that it comes from the trusted network
+				"X-Forwarded-For": {"10.1.2.3"}, "X-Real-Ip": {"10.1.2.3"}, "Forwarded": {"for=10.1.2.3"}, "X-Envoy-External-Address": {"10.1.2.3"},
+			}
+			dry := forged.Clone()
+			maps.Copy(forged, asked())
+			r := b.Do(t, traffic.Request{Body: traffic.ChatBody("hello"), Header: forged})
 			if got := explanation(r.Header); r.Status != 200 || len(got) != 0 {
 				t.Errorf("status %d, explained %q", r.Status, got)
 			}
-			d := b.Do(t, traffic.Request{Path: dryRunPath, Body: traffic.ChatBody("hello")})
+			d := b.Do(t, traffic.Request{Path: dryRunPath, Body: traffic.ChatBody("hello"), Header: dry})
 			if details := b.Entry(t, d.ID).String("details"); d.Status != c.status || details != c.details || len(b.Arrivals(d.ID)) != 0 {
 				t.Errorf("dry run: status %d, details %s, %d arrivals", d.Status, details, len(b.Arrivals(d.ID)))
 			}
