@@ -34,6 +34,7 @@ var scenarios = []scenario{
 	{"access log", accessLog},
 	{"explained in headers", explainedInHeaders},
 	{"explain is off or foreign", explainRefused},
+	{"header values are not told", headerValuesAreNotTold},
 	{"too many explanations", explainBusy},
 	{"dry run", dryRun},
 	{"dry run without endpoint", dryRunWithoutEndpoint},
