@@ -17,20 +17,25 @@ var zerohopKind = regexp.MustCompile(`(?m)^kind: ZerohopConfig$`)
 // withModes puts the modes of the options into a configuration: the agent reads them there, and what it sends replaces what a
 // bootstrap was rendered with.
 func (o *Options) withModes(config []byte) []byte {
-	text := ""
-	if o.DestinationMode != "" {
-		text += "\ndestinationMode: " + o.DestinationMode
+	text := string(config)
+	for _, s := range [][2]string{{"destinationMode", o.DestinationMode}, {"failureMode", o.FailureMode}} {
+		if s[1] != "" {
+			text = withSetting(text, s[0], s[1])
+		}
 	}
-	if o.FailureMode != "" {
-		text += "\nfailureMode: " + o.FailureMode
+	return []byte(text)
+}
+
+// withSetting gives a top-level setting of a ZerohopConfig a value.
+func withSetting(config, key, value string) string {
+	line := key + ": " + value
+	if set := regexp.MustCompile(`(?m)^` + key + `:.*$`); set.MatchString(config) {
+		return set.ReplaceAllString(config, line)
 	}
-	if text == "" {
-		return config
+	if at := zerohopKind.FindStringIndex(config); at != nil {
+		return config[:at[1]] + "\n" + line + config[at[1]:]
 	}
-	if at := zerohopKind.FindIndex(config); at != nil {
-		return []byte(string(config[:at[1]]) + text + string(config[at[1]:]))
-	}
-	return []byte(string(config) + "\n---\napiVersion: zerohop.dev/v1alpha1\nkind: ZerohopConfig" + text + "\n")
+	return config + "\n---\napiVersion: zerohop.dev/v1alpha1\nkind: ZerohopConfig\n" + line + "\n"
 }
 
 // waitList waits until the workers have a plan with lists: an agent sends it once Envoy knows the endpoints.
