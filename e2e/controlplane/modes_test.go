@@ -113,7 +113,8 @@ func TestFallbackAvoids(t *testing.T) {
 	b := listed(t, 4, nil)
 	known := b.Sims
 	b.Sims = known[:2]
-	b.useList(t, nil)
+	// Another bound makes it another plan: endpoints alone do not.
+	b.useList(t, func(c *config.Config) { c.Zerohop.Bounds.Endpoints = 512 })
 	b.Sims = known
 	for _, tt := range []struct {
 		name   string

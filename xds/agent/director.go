@@ -59,7 +59,7 @@ func (d *director) changed(ctx context.Context, document []byte, err error) {
 	d.note(err)
 }
 
-// apply puts a document into force.
+// apply puts a document into force. It lets go of the lock while endpoints are asked.
 func (d *director) apply(ctx context.Context, document []byte) error {
 	c, err := d.load(document)
 	if err != nil {
@@ -86,9 +86,12 @@ func (d *director) apply(ctx context.Context, document []byte) error {
 	d.scraping, d.asking = set.scraper, set.models
 	sources := !sameSources(d.config, c)
 	d.warn(c)
-	d.config = c
-	// The snapshot first: a filter that selects by labels would refuse everything while it knows none.
+	// The snapshot first: a filter that selects by labels or models would refuse everything while it knows none. Others need
+	// not wait for the endpoints' answers; nobody else changes the configuration meanwhile.
+	d.mu.Unlock()
 	d.fleet.order(ctx, set)
+	d.mu.Lock()
+	d.config = c
 	d.plan()
 	if sources {
 		select {

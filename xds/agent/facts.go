@@ -64,7 +64,12 @@ func (m *member) silence() {
 // stays until it does.
 func (f *fleet) learnModels(r result) bool {
 	m := f.members[r.key]
-	if m == nil || m.hush == nil || r.run != m.asking || r.sample.Models == nil || r.sample.Models == m.models {
+	if m == nil || m.hush == nil || r.run != m.asking {
+		return false
+	}
+	m.asked = true
+	f.tried(m)
+	if r.sample.Models == nil || r.sample.Models == m.models {
 		return false
 	}
 	m.models = r.sample.Models

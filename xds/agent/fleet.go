@@ -25,6 +25,9 @@ const (
 	// firstPatience is how long the first version waits for the first try of every endpoint. One without numbers takes from
 	// the filters what the agent before knew, such as block sizes, by which their indexes are laid out.
 	firstPatience = 2 * time.Second
+	// orderPatience is how long a plan waits for the endpoints' answers to what it asks that no plan before did, such as their
+	// models. A filter that knows nothing yet refuses requests, or lets them go where they cannot be served.
+	orderPatience = 700 * time.Millisecond
 	// lastWants is how long snapshots carry what only the plan before reads. By then the filters have the new one.
 	lastWants = 30 * time.Second
 )
@@ -47,8 +50,10 @@ type member struct {
 	endpoint discovery.Endpoint
 	address  string // of endpoint, as text
 	sample   scrape.Sample
-	before   scrape.Sample // what was known when the present scraping began
-	tried    bool
+	before   scrape.Sample      // what was known when the present scraping began
+	heard    bool               // the present scraping has had a result
+	asked    bool               // the present asking for models has had one
+	tried    bool               // both were so once: nobody waits for it
 	drains   time.Time          // when discovery dropped it; zero while it is listed
 	run      uint64             // number of its present scraping
 	stop     context.CancelFunc // ends it
@@ -105,6 +110,7 @@ type fleet struct {
 	members map[key]*member
 	listed  time.Time // when the first list came
 	untried int
+	ordered chan struct{} // closed when what the newest settings ask of endpoints is published; nil if it is
 	scrapes sync.WaitGroup
 }
 
@@ -127,7 +133,8 @@ func send[T any](ctx context.Context, to chan<- T, v T) {
 	}
 }
 
-// order has other settings put into force, and returns when a version for them is published or ctx ends.
+// order has other settings put into force, and returns when a version for them is published, with what they ask of the
+// endpoints that answer in time, or ctx ends.
 func (f *fleet) order(ctx context.Context, s settings) {
 	o := order{s, make(chan struct{})}
 	select {
@@ -138,6 +145,26 @@ func (f *fleet) order(ctx context.Context, s settings) {
 	<-o.done
 }
 
+// complete reports whether every endpoint has answered what the newest settings ask.
+func (f *fleet) complete() bool {
+	for _, m := range f.members {
+		if m.drains.IsZero() && (!m.heard || f.set.models != nil && !m.asked) {
+			return false
+		}
+	}
+	return true
+}
+
+// carryOut publishes what the newest settings asked for, and says so.
+func (f *fleet) carryOut() {
+	if f.ordered == nil {
+		return
+	}
+	f.publish()
+	close(f.ordered)
+	f.ordered = nil
+}
+
 // run works until ctx ends, and returns when all scraping has ended.
 func (f *fleet) run(ctx context.Context) {
 	defer f.scrapes.Wait()
@@ -146,6 +173,10 @@ func (f *fleet) run(ctx context.Context) {
 	<-gap.C
 	drains := time.NewTicker(drainCheck)
 	defer drains.Stop()
+	patience := time.NewTimer(0)
+	defer patience.Stop()
+	<-patience.C
+	defer f.carryOut()
 	due := false // a version is due when gap fires
 	var last time.Time
 	for {
@@ -157,8 +188,15 @@ func (f *fleet) run(ctx context.Context) {
 			f.take(ctx, list)
 			f.publish() // at once: workers must not choose what is gone
 		case o := <-f.changes:
-			f.change(ctx, o.settings)
-			close(o.done)
+			f.carryOut()
+			if !f.change(ctx, o.settings) {
+				close(o.done)
+				break
+			}
+			f.ordered = o.done
+			patience.Reset(orderPatience)
+		case <-patience.C:
+			f.carryOut()
 		case r := <-f.results:
 			news = f.learn(r)
 		case r := <-f.told:
@@ -168,6 +206,9 @@ func (f *fleet) run(ctx context.Context) {
 		case <-gap.C:
 			f.publish()
 			last, due = time.Now(), false
+		}
+		if f.ordered != nil && f.complete() {
+			f.carryOut()
 		}
 		if news && !due {
 			gap.Reset(max(gather, max(coalesce, f.store.Pace())-time.Since(last)))

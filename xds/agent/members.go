@@ -77,8 +77,9 @@ func (m *member) halt() {
 }
 
 // change puts other settings into force. With another scraper all scraping starts anew; what is known stays. When it returns,
-// snapshots carry what the plugins of s read.
-func (f *fleet) change(ctx context.Context, s settings) {
+// snapshots carry what the plugins of s read, as far as it is known. It reports whether endpoints are asked for something that
+// they were not asked for before.
+func (f *fleet) change(ctx context.Context, s settings) (asks bool) {
 	before := f.set
 	if s.wants == nil {
 		s.wants = &publish.Wants{}
@@ -87,9 +88,11 @@ func (f *fleet) change(ctx context.Context, s settings) {
 	for k, m := range f.members {
 		if s.scraper != before.scraper {
 			m.halt()
+			m.heard = false
 		}
 		if s.models != before.models {
 			m.silence()
+			m.asked = false
 		}
 		if m.drains.IsZero() {
 			f.scrape(ctx, k, m)
@@ -101,7 +104,9 @@ func (f *fleet) change(ctx context.Context, s settings) {
 		f.store.Want(s.wants.With(before.wants))
 		f.narrow = time.Now().Add(lastWants)
 		f.publish()
+		asks = s.scraper != before.scraper
 	}
+	return asks || s.models != nil && s.models != before.models
 }
 
 // learn stores a result and reports whether it was of use.
@@ -111,6 +116,7 @@ func (f *fleet) learn(r result) bool {
 		return false
 	}
 	m.merge(r.sample)
+	m.heard = true
 	f.tried(m)
 	return true
 }
@@ -128,9 +134,9 @@ func (m *member) merge(s scrape.Sample) {
 	m.sample = s
 }
 
-// tried notes that m needs no waiting for.
+// tried notes that m needs no waiting for, if that is so.
 func (f *fleet) tried(m *member) {
-	if !m.tried {
+	if answered := m.heard && (m.asked || f.set.models == nil); !m.tried && (answered || !m.drains.IsZero()) {
 		m.tried = true
 		f.untried--
 	}
