@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -127,7 +128,22 @@ func Alone(spec *Spec, params plan.Params) (any, error) {
 
 // Header registers a request header and returns where its value will be. The name's case does not matter.
 func (u *Setup) Header(name string) HeaderID {
+	if !headerName(name) {
+		u.fail(strconv.Quote(name) + " is not the name of a header: letters, digits and hyphens")
+	}
 	return HeaderID(u.register("headers", &u.Wants.Headers, lower(name), MaxHeaders))
+}
+
+// headerName reports whether name is one by RFC 9110, and no pseudo-header.
+func headerName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		alphanumeric := c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !alphanumeric && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // lower returns name in lower case. Header names are ASCII.

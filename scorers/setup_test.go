@@ -138,3 +138,12 @@ func TestAloneReportsBothErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestSetupRefusesWhatIsNoHeader(t *testing.T) {
+	for _, name := range []string{"", ":status", "a b", "a:", "a\n", "é"} {
+		var b scorers.Builder
+		if err := build(t, &b, func(u *scorers.Setup) (any, error) { u.Header(name); return nil, nil }); err == nil {
+			t.Errorf("%q is taken for a header", name)
+		}
+	}
+}

@@ -32,6 +32,11 @@ func NewToken(u *scorers.Setup) (*Token, error) {
 		return nil, errors.New(paramHeader + ": empty; give the name of a header, or leave it out")
 	}
 	id := u.Header(name)
+	for _, taken := range [...]string{"connection", "content-encoding", "content-length", "content-type", "date", "host", "set-cookie", "transfer-encoding"} {
+		if u.Wants.Headers[id] == taken {
+			return nil, errors.New(paramHeader + ": " + taken + " has a meaning of its own in responses; give another name, such as " + defaultToken)
+		}
+	}
 	return &Token{header: id, name: u.Wants.Headers[id], profile: profileOf(u)}, nil // in lower case
 }
 

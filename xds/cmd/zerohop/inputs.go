@@ -8,18 +8,27 @@ import (
 	"strings"
 
 	"github.com/zerohop/zerohop/scorers/registry"
+	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
-// loadConfig loads the documents of a configuration file. failOnInactive refuses what is known but not active.
+// loadConfig loads the documents of a configuration file and lets the filter's own rules judge the result. failOnInactive
+// refuses what is known but not active.
 func loadConfig(doc []byte, failOnInactive bool) (*config.Config, error) {
 	var options []config.Option
 	if failOnInactive {
 		options = append(options, config.FailOnInactive)
 	}
-	return config.Load(doc, registry.Specs(), options...)
+	c, err := config.Load(doc, registry.Specs(), options...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := sched.Wants(c.Plan(config.Settings{})); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // load reads the configuration and every endpoint that stands in a file, and prints the warnings. An error lists all

@@ -85,6 +85,11 @@ func TestRun(t *testing.T) {
 		fmt.Fprintf(&many, "- {name: e%d, address: 10.0.%d.%d, port: \"80\"}\n", i, i/256, i%256)
 	}
 	tooMany := write(t, "many.yaml", "endpoints:\n"+many.String())
+	var profiles strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&profiles, "- name: p%d\n", i)
+	}
+	manyProfiles := write(t, "profiles.yaml", header+"plugins: [{type: header-profile-handler}]\nschedulingProfiles:\n"+profiles.String())
 	edge := write(t, "edge.yaml", "apiVersion: zerohop.dev/v1alpha1\nkind: ZerohopConfig\nagent: {enabled: false}\n")
 	badEndpoints := write(t, "bad-endpoints.yaml", "endpoints: [{name: a}]")
 	out := filepath.Join(t.TempDir(), "envoy.yaml")
@@ -103,6 +108,7 @@ func TestRun(t *testing.T) {
 		{"missing file", []string{"agent", "--config-file", "nowhere.yaml", "--endpoints", noEndpoints}, 2, "", "zerohop: open nowhere.yaml: no such file or directory\n"},
 		{"bad listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "x"}, 2, "", "--listen: not an ip:port"},
 		{"foreign listen address", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--listen", "192.0.2.1:1"}, 2, "", "zerohop: 192.0.2.1:1 is not a loopback address, and nothing says who may connect: set agent.tls.clientCAFile"},
+		{"too many profiles", []string{"render", "envoy", "--config-file", manyProfiles, "--endpoints", noEndpoints}, 2, "", "profiles: want at most 256"},
 		{"no endpoints", []string{"agent", "--config-file", good}, 2, "", "zerohop: no endpoints: pass --endpoints FILE, or name a source in the configuration"},
 		{"agent for an edge", []string{"agent", "--config-file", edge, "--endpoints", noEndpoints}, 2, "", "agent.enabled is false"},
 		{"interval too short", []string{"agent", "--config-file", good, "--endpoints", noEndpoints, "--scrape-interval", "1ms"}, 2, "", "--scrape-interval: 1ms is shorter than 10ms"},
