@@ -25,7 +25,7 @@ func TestDescriptors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds on a real Envoy")
 	}
-	const changes = 60
+	const changes = 40
 	simulated := harness.SimsForTest(t, 6, simserver.Config{}).Endpoints()
 	mute := harness.Endpoint{Name: "mute", Address: listenMute(t)}
 	ports, err := harness.FreePorts(1)

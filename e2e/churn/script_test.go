@@ -2,6 +2,7 @@ package churn
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/zerohop/zerohop/e2e/harness"
@@ -33,7 +34,7 @@ plugins:
 - type: kv-cache-utilization-scorer
 - type: %s
 schedulingProfiles:
-- name: default
+- name: %s
   plugins:
   - {pluginRef: queue-scorer, weight: 2}
   - {pluginRef: kv-cache-utilization-scorer, weight: 2}
@@ -43,7 +44,18 @@ apiVersion: zerohop.dev/v1alpha1
 kind: ZerohopConfig
 destinationMode: %s
 failureMode: %s
-%s`, plugin, plugin, 3+float64(i+1)/1000, mode, failures[i/2%2], extra), wrong
+%s`, plugin, profile(i), plugin, 3+float64(i+1)/1000, mode, failures[i/2%2], extra), wrong
+}
+
+// profile returns the name of the profile of edit i, which is in the access log of each request that ran it.
+func profile(i int) string { return fmt.Sprintf("edit-%d", i) }
+
+// editOf returns the edit whose profile a line of the access log has; false if it has none.
+func editOf(pick string) (i int, ok bool) {
+	_, after, _ := strings.Cut(pick, " profile=edit-")
+	number, _, _ := strings.Cut(after, " ")
+	i, err := strconv.Atoi(number)
+	return i, err == nil
 }
 
 // endpointFile returns the content of the endpoint file of edit i. sims is what serves in every one of them. Edits change the
