@@ -1,0 +1,172 @@
+package loads
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+)
+
+// FormatVersion is the format version that this package reads and writes.
+const FormatVersion = 1
+
+// MaxEntries is the most entries of a vector.
+const MaxEntries = 1 << 14
+
+// Lengths of what this package writes.
+const (
+	HeaderLen = 64
+	EntryLen  = 24
+)
+
+const magic = "ZHLV"
+
+// Offsets of the fields of the header.
+const (
+	offFormat    = 4
+	offHeaderLen = 6
+	offEpoch     = 8
+	offAt        = 16
+	offHead      = 24
+	offLayout    = 32
+	offSnapshot  = 40
+	offCount     = 48
+	offEntryLen  = 52
+	offFlags     = 54
+)
+
+// Offsets of the fields of an entry.
+const (
+	entID       = 0
+	entTokens   = 8
+	entInFlight = 12
+	entPending  = 16
+	entSince    = 20
+)
+
+// Why a vector is refused; compare with errors.Is.
+var (
+	ErrTruncated = errors.New("truncated")
+	ErrMagic     = errors.New("wrong magic")
+	ErrVersion   = errors.New("unknown format version")
+	ErrLength    = errors.New("lengths contradict each other")
+	ErrTooLarge  = errors.New("too large for the format")
+	ErrEpoch     = errors.New("epoch is zero")
+)
+
+// Header is what a worker says beside its counts.
+type Header struct {
+	Epoch    uint64 // identifies the VM, non-zero; a rebuilt VM has another one
+	At       uint64 // monotonic nanoseconds at which the vector was written
+	Head     uint64 // sequence number of the newest record in its pick log, 0 if there is none
+	Layout   uint64 // another number whenever an entry stands for another endpoint
+	Snapshot uint64 // version of the snapshot in use, 0 if none
+}
+
+// Entry is what a worker has at one endpoint.
+type Entry struct {
+	ID       uint64 // snapshot.EndpointID; 0 for a free slot
+	Tokens   uint32 // booked tokens
+	InFlight uint32 // requests
+	Pending  uint32 // those of them without a first byte
+	Since    uint32 // those of these that the newest scrape has not seen
+}
+
+// Resize makes b a vector of count entries and returns it. Entries that stand in it stay as they are, others are of free
+// slots; the header is for SetHeader to write. count is at most MaxEntries.
+func Resize(b []byte, count int) []byte {
+	old := min(len(b), HeaderLen+count*EntryLen)
+	b = slices.Grow(b[:old], HeaderLen+count*EntryLen-old)[:HeaderLen+count*EntryLen]
+	clear(b[old:])
+	return b
+}
+
+// SetHeader writes the header of a vector that Resize made.
+func SetHeader(b []byte, h *Header) {
+	le := binary.LittleEndian
+	copy(b[:HeaderLen], magic)
+	le.PutUint16(b[offFormat:], FormatVersion)
+	le.PutUint16(b[offHeaderLen:], HeaderLen)
+	le.PutUint64(b[offEpoch:], h.Epoch)
+	le.PutUint64(b[offAt:], h.At)
+	le.PutUint64(b[offHead:], h.Head)
+	le.PutUint64(b[offLayout:], h.Layout)
+	le.PutUint64(b[offSnapshot:], h.Snapshot)
+	le.PutUint32(b[offCount:], uint32((len(b)-HeaderLen)/EntryLen))
+	le.PutUint16(b[offEntryLen:], EntryLen)
+	le.PutUint16(b[offFlags:], 0)
+	clear(b[offFlags+2 : HeaderLen])
+}
+
+// SetEntry writes entry i of a vector that Resize made.
+func SetEntry(b []byte, i int, e *Entry) {
+	le, x := binary.LittleEndian, b[HeaderLen+i*EntryLen:][:EntryLen]
+	le.PutUint64(x[entID:], e.ID)
+	le.PutUint32(x[entTokens:], e.Tokens)
+	le.PutUint32(x[entInFlight:], e.InFlight)
+	le.PutUint32(x[entPending:], e.Pending)
+	le.PutUint32(x[entSince:], e.Since)
+}
+
+// Count returns n as an entry has it: at least 0 and at most 2³²-1.
+func Count(n int64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
+
+// View reads a vector in place; see Open. The zero View has no entry.
+type View struct {
+	Header
+	entries []byte
+	stride  int // entry length
+	count   int
+}
+
+// Open validates the lengths of b, so that reading the View cannot fail, and returns a View that reads b in place: b must not
+// change for as long as the View is used.
+func Open(b []byte) (View, error) {
+	if len(b) < HeaderLen {
+		if n := min(len(b), len(magic)); string(b[:n]) != magic[:n] {
+			return View{}, ErrMagic
+		}
+		return View{}, ErrTruncated
+	}
+	le := binary.LittleEndian
+	switch {
+	case string(b[:len(magic)]) != magic:
+		return View{}, ErrMagic
+	case le.Uint16(b[offFormat:]) != FormatVersion:
+		return View{}, ErrVersion
+	}
+	header, stride, count := int(le.Uint16(b[offHeaderLen:])), int(le.Uint16(b[offEntryLen:])), le.Uint32(b[offCount:])
+	end := header + int(min(count, MaxEntries))*stride
+	switch {
+	case count > MaxEntries:
+		return View{}, ErrTooLarge
+	case header < HeaderLen || stride < EntryLen || len(b) < end:
+		return View{}, ErrLength
+	}
+	v := View{entries: b[header:end], stride: stride, count: int(count), Header: Header{
+		Epoch: le.Uint64(b[offEpoch:]), At: le.Uint64(b[offAt:]), Head: le.Uint64(b[offHead:]),
+		Layout: le.Uint64(b[offLayout:]), Snapshot: le.Uint64(b[offSnapshot:]),
+	}}
+	if v.Epoch == 0 {
+		return View{}, ErrEpoch
+	}
+	return v, nil
+}
+
+// Len returns the number of entries.
+func (v *View) Len() int { return v.count }
+
+// ID returns the id of the endpoint of entry i, 0 for a free slot.
+func (v *View) ID(i int) uint64 {
+	return binary.LittleEndian.Uint64(v.entries[i*v.stride+entID:])
+}
+
+// Entry fills e with entry i.
+func (v *View) Entry(i int, e *Entry) {
+	le, x := binary.LittleEndian, v.entries[i*v.stride:][:EntryLen]
+	e.ID = le.Uint64(x[entID:])
+	e.Tokens = le.Uint32(x[entTokens:])
+	e.InFlight = le.Uint32(x[entInFlight:])
+	e.Pending = le.Uint32(x[entPending:])
+	e.Since = le.Uint32(x[entSince:])
+}

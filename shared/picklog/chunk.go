@@ -1,0 +1,173 @@
+package picklog
+
+import "encoding/binary"
+
+// Section says what a section of a chunk holds.
+type Section uint16
+
+// The kinds of sections.
+const (
+	SectionBlocks Section = 1 // blocks that an endpoint holds
+	SectionEvents Section = 2 // events that make up the state of a plugin
+)
+
+// Lengths that a writer has to know to keep a chunk below a limit.
+const (
+	ChunkHeaderLen   = 24
+	SectionHeaderLen = 24
+	BlockLen         = 8
+	EventLen         = 24
+)
+
+const magicChunk = 'D'
+
+// Offsets in a chunk and in a section.
+const (
+	chunkTokens = 4
+	chunkEpoch  = 8
+	chunkAt     = 16
+
+	secLen     = 0
+	secKind    = 4
+	secID      = 8
+	secSkipped = 16
+	secCount   = 20
+)
+
+// ChunkHeader is what a chunk says of itself.
+type ChunkHeader struct {
+	BlockTokens uint32 // tokens per prefix block
+	Epoch       uint64 // identifies the VM that wrote it, non-zero
+	At          uint64 // monotonic nanoseconds at which it was written
+}
+
+// StateEvent is one event of a plugin's state.
+type StateEvent struct {
+	ID  uint64 // of the endpoint
+	Key uint64
+	At  uint64 // monotonic nanoseconds
+}
+
+// AppendChunk appends a chunk without sections to dst and returns the extended slice.
+func AppendChunk(dst []byte, h *ChunkHeader) []byte {
+	le := binary.LittleEndian
+	dst = append(dst, magicChunk, FormatVersion, 0, 0)
+	dst = le.AppendUint32(dst, h.BlockTokens)
+	dst = le.AppendUint64(dst, h.Epoch)
+	return le.AppendUint64(dst, h.At)
+}
+
+// AppendSection appends the header of a section to dst. What follows it is for AppendHashes or AppendStateEvent, and CloseSection
+// ends it. id is of an endpoint or an instance; skipped is the number of blocks of the endpoint that earlier sections have.
+func AppendSection(dst []byte, kind Section, id uint64, skipped uint32) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint32(dst, SectionHeaderLen)
+	dst = le.AppendUint32(dst, uint32(kind))
+	dst = le.AppendUint64(dst, id)
+	dst = le.AppendUint32(dst, skipped)
+	return le.AppendUint32(dst, 0)
+}
+
+// AppendHashes appends blocks to a section of kind SectionBlocks.
+func AppendHashes(dst []byte, hashes []uint64) []byte {
+	for _, h := range hashes {
+		dst = binary.LittleEndian.AppendUint64(dst, h)
+	}
+	return dst
+}
+
+// AppendStateEvent appends an event to a section of kind SectionEvents.
+func AppendStateEvent(dst []byte, e StateEvent) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint64(dst, e.ID)
+	dst = le.AppendUint64(dst, e.Key)
+	return le.AppendUint64(dst, e.At)
+}
+
+// CloseSection ends the section that begins at start and reaches to the end of b.
+func CloseSection(b []byte, start int) {
+	le, x := binary.LittleEndian, b[start:]
+	le.PutUint32(x[secLen:], uint32(len(x)))
+	le.PutUint32(x[secCount:], uint32((len(x)-SectionHeaderLen)/unit(Section(le.Uint16(x[secKind:])))))
+}
+
+// unit returns the length of one element of a section; 1 for a kind that is not known.
+func unit(kind Section) int {
+	switch kind {
+	case SectionBlocks:
+		return BlockLen
+	case SectionEvents:
+		return EventLen
+	}
+	return 1
+}
+
+// Chunk reads a chunk in place, one section after the other; see OpenChunk.
+type Chunk struct {
+	ChunkHeader
+
+	// Of the section that Next moved to:
+	Kind    Section
+	ID      uint64 // of the endpoint or instance
+	Skipped uint32 // blocks of the endpoint that stand in earlier sections
+	count   int
+	body    []byte
+	rest    []byte
+}
+
+// OpenChunk validates b completely, so that reading the Chunk cannot fail, and returns a Chunk that reads b in place: b must
+// not change for as long as the Chunk is used.
+func OpenChunk(b []byte) (Chunk, error) {
+	if err := check(b, magicChunk, ChunkHeaderLen); err != nil {
+		return Chunk{}, err
+	}
+	le := binary.LittleEndian
+	c := Chunk{rest: b[ChunkHeaderLen:], ChunkHeader: ChunkHeader{
+		BlockTokens: le.Uint32(b[chunkTokens:]), Epoch: le.Uint64(b[chunkEpoch:]), At: le.Uint64(b[chunkAt:]),
+	}}
+	if c.Epoch == 0 {
+		return Chunk{}, ErrID
+	}
+	for rest := c.rest; len(rest) > 0; {
+		if len(rest) < SectionHeaderLen {
+			return Chunk{}, ErrTruncated
+		}
+		n, count := uint64(le.Uint32(rest[secLen:])), uint64(le.Uint32(rest[secCount:]))
+		known := uint64(0)
+		if kind := Section(le.Uint16(rest[secKind:])); kind == SectionBlocks || kind == SectionEvents {
+			known = count * uint64(unit(kind))
+		}
+		if n < SectionHeaderLen+known || n > uint64(len(rest)) {
+			return Chunk{}, ErrLength
+		}
+		rest = rest[n:]
+	}
+	return c, nil
+}
+
+// Next moves to the next section of a kind that is known and reports whether there is one.
+func (c *Chunk) Next() bool {
+	le := binary.LittleEndian
+	for len(c.rest) > 0 {
+		b := c.rest[:le.Uint32(c.rest[secLen:])]
+		c.rest = c.rest[len(b):]
+		c.Kind, c.ID, c.Skipped = Section(le.Uint16(b[secKind:])), le.Uint64(b[secID:]), le.Uint32(b[secSkipped:])
+		c.count, c.body = int(le.Uint32(b[secCount:])), b[SectionHeaderLen:]
+		if c.Kind == SectionBlocks || c.Kind == SectionEvents {
+			return true
+		}
+	}
+	return false
+}
+
+// Len returns the number of blocks or events of the section.
+func (c *Chunk) Len() int { return c.count }
+
+// Hash returns block i of a section of kind SectionBlocks.
+func (c *Chunk) Hash(i int) uint64 { return binary.LittleEndian.Uint64(c.body[BlockLen*i:]) }
+
+// Event returns event i of a section of kind SectionEvents.
+func (c *Chunk) Event(i int) StateEvent {
+	le, b := binary.LittleEndian, c.body[EventLen*i:]
+	return StateEvent{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])}
+}

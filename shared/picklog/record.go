@@ -1,0 +1,232 @@
+package picklog
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// FormatVersion is the format version of records and chunks that this package reads and writes.
+const FormatVersion = 1
+
+// MaxChains is the most chains of a pick.
+const MaxChains = 1 << 12
+
+// Kind says what a record tells.
+type Kind uint8
+
+// The kinds of records.
+const (
+	KindPick   Kind = 1 // prompts were sent to an endpoint
+	KindEvent  Kind = 2 // a pick changed the state of a plugin
+	KindHealth Kind = 3 // an endpoint failed, recovered or is being probed
+)
+
+// Flags of a pick.
+const (
+	// Again marks a pick whose chains were logged before, for an endpoint that did not serve them.
+	Again uint8 = 1 << 0
+)
+
+const magicRecord = 'P'
+
+// Offsets in a record.
+const (
+	recVersion = 1
+	recKind    = 2
+	recFlags   = 3
+	recTokens  = 4
+	recEpoch   = 8
+	recSeq     = 16
+	recAt      = 24
+	recID      = 32
+	recLen     = 40 // of the header
+
+	pickLens = 44
+
+	eventInstance = 40
+	eventKey      = 48
+	eventLen      = 56
+
+	healthFailedAt = 40
+	healthUntil    = 48
+	healthLevel    = 56
+	healthLen      = 60
+)
+
+// Why a record or a chunk is refused; compare with errors.Is.
+var (
+	ErrTruncated = errors.New("truncated")
+	ErrMagic     = errors.New("wrong magic")
+	ErrVersion   = errors.New("unknown format version")
+	ErrLength    = errors.New("lengths contradict each other")
+	ErrTooLarge  = errors.New("too large for the format")
+	ErrID        = errors.New("id, epoch or sequence number is zero")
+)
+
+// Header is what all records have.
+type Header struct {
+	Kind        Kind
+	Flags       uint8  // as the kind says
+	BlockTokens uint32 // tokens per prefix block
+	Epoch       uint64 // identifies the VM that wrote it, non-zero
+	Seq         uint64 // from 1 on, without a gap
+	At          uint64 // monotonic nanoseconds of what happened
+	ID          uint64 // snapshot.EndpointID
+}
+
+// Event is what changed in a plugin.
+type Event struct {
+	Instance uint64 // XXH64 of the type of the plugin, a zero byte and its name
+	Key      uint64 // what the event is about
+}
+
+// Health is what is known of an endpoint that has failed.
+type Health struct {
+	FailedAt uint64 // monotonic nanoseconds of the last failure
+	Until    uint64 // monotonic nanoseconds before which no request is to be sent
+	Level    uint32 // failures in a row; 0 for an endpoint that has recovered
+}
+
+// AppendPick appends a record of kind KindPick to dst and returns the extended slice. Chain i ends before hash ends[i], where
+// ends do not fall and those beyond the last hash stand for it; the last chain, which has no end in ends, is what is left of
+// hashes. More than MaxChains chains cannot be read.
+func AppendPick(dst []byte, h *Header, ends []int32, hashes []uint64) []byte {
+	le := binary.LittleEndian
+	dst = appendHeader(dst, h, KindPick)
+	dst = le.AppendUint32(dst, uint32(len(ends)+1))
+	start, all := int32(0), int32(len(hashes))
+	for _, end := range ends {
+		end = max(min(end, all), start)
+		dst = le.AppendUint32(dst, uint32(end-start))
+		start = end
+	}
+	dst = le.AppendUint32(dst, uint32(all-start))
+	for _, hash := range hashes {
+		dst = le.AppendUint64(dst, hash)
+	}
+	return dst
+}
+
+// AppendEvent appends a record of kind KindEvent to dst and returns the extended slice.
+func AppendEvent(dst []byte, h *Header, e Event) []byte {
+	dst = appendHeader(dst, h, KindEvent)
+	dst = binary.LittleEndian.AppendUint64(dst, e.Instance)
+	return binary.LittleEndian.AppendUint64(dst, e.Key)
+}
+
+// AppendHealth appends a record of kind KindHealth to dst and returns the extended slice.
+func AppendHealth(dst []byte, h *Header, x Health) []byte {
+	le := binary.LittleEndian
+	dst = appendHeader(dst, h, KindHealth)
+	dst = le.AppendUint64(dst, x.FailedAt)
+	dst = le.AppendUint64(dst, x.Until)
+	return le.AppendUint32(dst, x.Level)
+}
+
+func appendHeader(dst []byte, h *Header, kind Kind) []byte {
+	le := binary.LittleEndian
+	dst = append(dst, magicRecord, FormatVersion, byte(kind), h.Flags)
+	dst = le.AppendUint32(dst, h.BlockTokens)
+	dst = le.AppendUint64(dst, h.Epoch)
+	dst = le.AppendUint64(dst, h.Seq)
+	dst = le.AppendUint64(dst, h.At)
+	return le.AppendUint64(dst, h.ID)
+}
+
+// Record reads a record in place; see Open.
+type Record struct {
+	Header
+	body []byte // what follows the header
+	from int    // of a pick: where its hashes begin
+}
+
+// Open validates b, so that reading the Record cannot fail, and returns a Record that reads b in place: b must not change for
+// as long as the Record is used. A record of an unknown kind has nothing but its header.
+func Open(b []byte) (Record, error) {
+	if err := check(b, magicRecord, recLen); err != nil {
+		return Record{}, err
+	}
+	le := binary.LittleEndian
+	r := Record{body: b[recLen:], Header: Header{
+		Kind: Kind(b[recKind]), Flags: b[recFlags], BlockTokens: le.Uint32(b[recTokens:]), Epoch: le.Uint64(b[recEpoch:]),
+		Seq: le.Uint64(b[recSeq:]), At: le.Uint64(b[recAt:]), ID: le.Uint64(b[recID:]),
+	}}
+	if r.Epoch == 0 || r.Seq == 0 || r.ID == 0 {
+		return Record{}, ErrID
+	}
+	switch {
+	case r.Kind == KindPick:
+		return r, r.openPick()
+	case r.Kind == KindEvent && len(b) < eventLen, r.Kind == KindHealth && len(b) < healthLen:
+		return Record{}, ErrTruncated
+	}
+	return r, nil
+}
+
+// check validates what records and chunks begin with.
+func check(b []byte, magic byte, least int) error {
+	switch {
+	case len(b) > 0 && b[0] != magic:
+		return ErrMagic
+	case len(b) < least:
+		return ErrTruncated
+	case b[recVersion] != FormatVersion:
+		return ErrVersion
+	}
+	return nil
+}
+
+func (r *Record) openPick() error {
+	if len(r.body) < pickLens-recLen {
+		return ErrTruncated
+	}
+	le := binary.LittleEndian
+	chains := le.Uint32(r.body)
+	if chains > MaxChains {
+		return ErrTooLarge
+	}
+	r.from = pickLens - recLen + 4*int(chains)
+	if len(r.body) < r.from {
+		return ErrLength
+	}
+	blocks := uint64(0)
+	for i := range int(chains) {
+		blocks += uint64(r.chainLen(i))
+	}
+	if uint64(len(r.body)-r.from) < 8*blocks {
+		return ErrLength
+	}
+	return nil
+}
+
+func (r *Record) chainLen(i int) int {
+	return int(binary.LittleEndian.Uint32(r.body[pickLens-recLen+4*i:]))
+}
+
+// Chains returns the number of chains of a pick.
+func (r *Record) Chains() int { return max(r.from-(pickLens-recLen), 0) / 4 }
+
+// AppendChain appends the hashes of chain i of a pick to dst, at most limit of them. Chains are to be read in their order:
+// from is 0 for the first one, and then what the call before returned.
+func (r *Record) AppendChain(dst []uint64, i, from, limit int) (out []uint64, next int) {
+	n := r.chainLen(i)
+	b := r.body[r.from+8*from:]
+	for k := range min(n, limit) {
+		dst = append(dst, binary.LittleEndian.Uint64(b[8*k:]))
+	}
+	return dst, from + n
+}
+
+// Event returns what a record of kind KindEvent tells.
+func (r *Record) Event() Event {
+	le := binary.LittleEndian
+	return Event{le.Uint64(r.body[eventInstance-recLen:]), le.Uint64(r.body[eventKey-recLen:])}
+}
+
+// Health returns what a record of kind KindHealth tells.
+func (r *Record) Health() Health {
+	le := binary.LittleEndian
+	return Health{
+		le.Uint64(r.body[healthFailedAt-recLen:]), le.Uint64(r.body[healthUntil-recLen:]), le.Uint32(r.body[healthLevel-recLen:]),
+	}
+}
