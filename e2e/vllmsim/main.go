@@ -25,6 +25,7 @@ import (
 type options struct {
 	Listen          []string      `help:"Address to listen on, once per endpoint; port 0 takes a free one." default:"127.0.0.1:8101" placeholder:"HOST:PORT"`
 	Count           int           `help:"Number of endpoints on consecutive ports from each address." default:"1"`
+	Name            string        `help:"Name of the one endpoint, in the place of a prefix and a number."`
 	NamePrefix      string        `help:"Endpoints are called PREFIX0, PREFIX1 and so on (response header x-sim-endpoint)." default:"sim-"`
 	Model           []string      `help:"Served model name; may be given several times." default:"${model}"`
 	Lora            []string      `help:"Served LoRA adapter; may be given several times. The metrics tell which are in use."`
@@ -37,6 +38,7 @@ type options struct {
 	StreamInterval  int           `help:"Tokens between two chunks of a stream." default:"1"`
 	Instant         bool          `help:"Answer at once, without engine, with the least CPU."`
 	Records         int           `help:"Requests kept for GET /sim/requests; 0 is 64, or none with --instant; -1 is none." default:"0"`
+	Journal         string        `help:"File to which each step of an inference request with an id in its query is appended." placeholder:"FILE"`
 	ShutdownTimeout time.Duration `help:"How long requests may finish after SIGTERM or SIGINT." default:"5s"`
 }
 
@@ -58,11 +60,29 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if o.Name != "" && len(addrs) > 1 {
+		return fmt.Errorf("name %q: there are %d endpoints; use --name-prefix", o.Name, len(addrs))
+	}
+	journal, err := o.journal()
+	if err != nil {
+		return err
+	}
 	servers := make([]*simserver.Server, 0, len(addrs))
-	defer func() { shutdown(servers, o.ShutdownTimeout) }()
+	defer func() {
+		shutdown(servers, o.ShutdownTimeout)
+		if journal != nil {
+			_ = journal.Close() // every line is written already
+		}
+	}()
 	for i, addr := range addrs {
 		cfg := o.config()
 		cfg.Name, cfg.Listen = o.NamePrefix+strconv.Itoa(i), addr
+		if o.Name != "" {
+			cfg.Name = o.Name
+		}
+		if journal != nil {
+			cfg.Journal = journal
+		}
 		s, err := simserver.Start(cfg)
 		if err != nil {
 			return err
@@ -74,6 +94,18 @@ func run(ctx context.Context, o options) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// journal opens the file for the journal; nil if none is kept.
+func (o options) journal() (*os.File, error) {
+	if o.Journal == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(o.Journal, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return f, nil
 }
 
 // config returns what all endpoints have in common.

@@ -18,7 +18,10 @@ type answer struct {
 	jobs   []*job
 	fault  RequestFault
 	leave  func() // takes the request out of those in flight
-	id     string
+	id     string // of the response
+
+	requestID string // in the query of the request; may be empty
+
 	chunks int // with text, so far
 }
 
@@ -99,6 +102,7 @@ func (a *answer) write(body []byte) {
 	h := a.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	a.server.journal(JournalBegan, a.requestID)
 	if a.fault.Mode == RequestResetMid {
 		_, _ = a.w.Write(body[:len(body)/2])
 		_ = http.NewResponseController(a.w).Flush()
@@ -107,12 +111,14 @@ func (a *answer) write(body []byte) {
 		return
 	}
 	a.leave()
+	a.server.journal(JournalEnded, a.requestID)
 	_, _ = a.w.Write(body)
 }
 
 // stream sends server-sent events. The headers go out before the first token is there, as with vLLM.
 func (a *answer) stream() {
 	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	a.server.journal(JournalBegan, a.requestID)
 	a.w.WriteHeader(http.StatusOK)
 	flush := http.NewResponseController(a.w).Flush
 	if flush() != nil {
@@ -145,6 +151,7 @@ func (a *answer) stream() {
 		buf = a.appendUsage(buf)
 	}
 	a.leave()
+	a.server.journal(JournalEnded, a.requestID)
 	_, _ = a.w.Write(append(buf, "data: [DONE]\n\n"...))
 }
 

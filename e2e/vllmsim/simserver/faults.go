@@ -60,6 +60,7 @@ const (
 	MetricsHang    MetricsMode = "hang"    // headers, half of the page, then nothing until the faults change
 	MetricsGarbage MetricsMode = "garbage" // bytes that are no metrics
 	MetricsHuge    MetricsMode = "huge"    // MetricsFault.SizeMB of well-formed lines before the page
+	MetricsLie     MetricsMode = "lie"     // a whole page with numbers that cannot be
 )
 
 // MetricsFault is a fault of the metrics page.
@@ -88,9 +89,9 @@ func (f Faults) validate() (Faults, error) {
 		return f, fmt.Errorf("request.mode %q: want status, reset, reset_mid, hang or slow", f.Request.Mode)
 	}
 	switch f.Metrics.Mode {
-	case "", MetricsStatus, MetricsSlow, MetricsHang, MetricsGarbage, MetricsHuge:
+	case "", MetricsStatus, MetricsSlow, MetricsHang, MetricsGarbage, MetricsHuge, MetricsLie:
 	default:
-		return f, fmt.Errorf("metrics.mode %q: want status, slow, hang, garbage or huge", f.Metrics.Mode)
+		return f, fmt.Errorf("metrics.mode %q: want status, slow, hang, garbage, huge or lie", f.Metrics.Mode)
 	}
 	r, m := &f.Request, &f.Metrics
 	for field, v := range map[string]*int{
@@ -257,6 +258,8 @@ func (s *Server) metricsFault(w http.ResponseWriter, r *http.Request) bool {
 	case MetricsHuge:
 		_ = writeHuge(w, f.SizeMB<<20)
 		_, _ = w.Write(s.metrics())
+	case MetricsLie:
+		_, _ = w.Write(lieAbout(s.metrics(), s.lies.Add(1)))
 	default:
 		return false
 	}

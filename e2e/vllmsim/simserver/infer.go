@@ -15,6 +15,11 @@ import (
 // infer serves a chat completions or completions request.
 func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 	s.counters.requests.Add(1)
+	id := r.URL.Query().Get("id")
+	if id != "" {
+		w.Header().Set(HeaderRequest, id)
+	}
+	s.journal(JournalArrived, id)
 	s.counters.inFlight.Add(1)
 	// Called before the last byte goes out: a client that has its answer finds itself no longer in flight.
 	leave := sync.OnceFunc(func() { s.counters.inFlight.Add(-1) })
@@ -41,7 +46,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.cfg.Instant {
-		s.answerInstantly(&answer{server: s, w: w, r: r, fault: v.fault, leave: leave}, body.Bytes())
+		s.answerInstantly(&answer{server: s, w: w, r: r, fault: v.fault, leave: leave, requestID: id}, body.Bytes())
 		return
 	}
 	req, err := parseRequest(body.Bytes(), r.URL.Path == pathChat)
@@ -49,7 +54,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusBadRequest, "BadRequestError", err.Error())
 		return
 	}
-	s.generate(&answer{server: s, w: w, r: r, req: req, fault: v.fault, leave: leave})
+	s.generate(&answer{server: s, w: w, r: r, req: req, fault: v.fault, leave: leave, requestID: id})
 }
 
 // generate runs the prompts through the engine and answers.

@@ -24,7 +24,9 @@ func (s *Server) answerInstantly(a *answer, body []byte) {
 		return
 	}
 	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	a.server.journal(JournalBegan, a.requestID)
 	a.leave()
+	a.server.journal(JournalEnded, a.requestID)
 	_, _ = a.w.Write(instantStream(a, j))
 }
 

@@ -13,6 +13,8 @@
 //	POST /sim/reset                              Server.Reset; 409 while requests are in flight
 //	any  /sim/echo                               the Record of this very request; any other path: the same with 404
 //
+// An inference request whose query has an id gets it back in HeaderRequest, and is written to the Journal if there is one.
+//
 // Times in its metrics are those of the simulated engine: at speed 10 a step of 14 ms takes 1.4 ms and is reported as 14.
 // The text of an answer is made up, four bytes a token, and depends on the prompt alone.
 package simserver
@@ -35,6 +37,9 @@ import (
 
 // HeaderEndpoint names the endpoint in every response.
 const HeaderEndpoint = "X-Sim-Endpoint"
+
+// HeaderRequest echoes the id of an inference request, which is the value of "id" in its query.
+const HeaderRequest = "X-Sim-Request"
 
 // DefaultModel is served if the configuration names none.
 const DefaultModel = "sim-model"
@@ -68,6 +73,9 @@ type Config struct {
 	Instant bool
 	// Records is how many requests are kept for Records; default 64, in instant mode none; negative keeps none.
 	Records int
+	// Journal gets a JournalEntry as a line for each step of an inference request with an id; nil keeps none. Each line is
+	// one Write, so that a file has all that happened before a process was killed.
+	Journal io.Writer
 	// MaxBodyBytes is the largest request body; default 64 MiB.
 	MaxBodyBytes int64
 }
@@ -85,6 +93,7 @@ type Server struct {
 	counters counters
 	lora     loraState
 	ids      atomic.Uint64
+	lies     atomic.Uint64 // pages that were lies
 
 	closing context.Context // ends when Close begins
 	cancel  context.CancelFunc
