@@ -105,8 +105,11 @@ const (
 	KeyLeader = "zerohop.leader.v1"
 	// KeyProcess holds 8 bytes, little-endian: a random number that identifies this Envoy process in reports.
 	KeyProcess = "zerohop.process.v1"
-	// keyWorker is the prefix of the keys of KeyWorker.
-	keyWorker, keyWorkerVersion = "zerohop.worker.", ".v1"
+	// KeyDumpDirectory holds 16 bytes, little-endian: u64 chunks of the last complete dump, u64 chunks written of the next one.
+	KeyDumpDirectory = "zerohop.dump_directory.v1"
+	// The keys of KeyWorker and of those below begin and end with these.
+	keyWorker, keyLoad, keyLog, keyDump = "zerohop.worker.", "zerohop.load.", "zerohop.log.", "zerohop.dump."
+	keyVersion                          = ".v1"
 )
 
 // MaxWorkers is the number of worker numbers that VMs of one process may lease. Envoy has one VM per worker thread and one
@@ -115,7 +118,22 @@ const MaxWorkers = 256
 
 // KeyWorker returns the shared-data key of worker number i, from 0 on. Its value is the record (package report) of the VM
 // that holds the number.
-func KeyWorker(i int) string { return keyWorker + strconv.Itoa(i) + keyWorkerVersion }
+func KeyWorker(i int) string { return keyWorker + strconv.Itoa(i) + keyVersion }
+
+// KeyLoad returns the shared-data key of the load vector (package loads) of worker number i.
+func KeyLoad(i int) string { return keyLoad + strconv.Itoa(i) + keyVersion }
+
+// LogSlots is the number of slots in the pick log of a worker. Each is a shared-data value.
+const LogSlots = 256
+
+// KeyLog returns the shared-data key of slot k, below LogSlots, of the pick log (package picklog) of worker number i.
+func KeyLog(i, k int) string {
+	const hex = "0123456789abcdef"
+	return keyLog + strconv.Itoa(i) + "." + string([]byte{hex[k>>4], hex[k&15]}) + keyVersion
+}
+
+// KeyDump returns the shared-data key of chunk j (package picklog) of the dump.
+func KeyDump(j int) string { return keyDump + strconv.Itoa(j) + keyVersion }
 
 // Filter-state keys. Envoy stores a plugin's property under "wasm." + key.
 const (

@@ -38,11 +38,15 @@ func TestStripped(t *testing.T) {
 }
 
 func TestSharedDataKeys(t *testing.T) {
-	for _, key := range []string{KeySnapshot, KeySnapshotVersion, KeyLeader, KeyProcess, KeyWorker(0), KeyWorker(MaxWorkers - 1)} {
+	keys := []string{
+		KeySnapshot, KeySnapshotVersion, KeyLeader, KeyProcess, KeyWorker(0), KeyWorker(MaxWorkers - 1), KeyLoad(7), KeyDump(12),
+		KeyDumpDirectory, KeyLog(0, 0), KeyLog(31, LogSlots-1),
+	}
+	for _, key := range keys {
 		t.Run(key, func(t *testing.T) {
 			// Shared data has no delete: another format needs another key.
-			if !regexp.MustCompile(`^zerohop\.[a-z_]+(\.[0-9]+)?\.v[1-9][0-9]*$`).MatchString(key) {
-				t.Errorf("%q is not zerohop.NAME.vN or zerohop.NAME.NUMBER.vN", key)
+			if !regexp.MustCompile(`^zerohop\.[a-z_]+(\.[0-9]+(\.[0-9a-f]{2})?)?\.v[1-9][0-9]*$`).MatchString(key) {
+				t.Errorf("%q is not zerohop.NAME.vN, zerohop.NAME.NUMBER.vN or zerohop.NAME.NUMBER.SLOT.vN", key)
 			}
 		})
 	}

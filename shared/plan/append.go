@@ -41,6 +41,9 @@ func Append(dst []byte, p *Plan) []byte {
 	dst = appendList(append(dst, `,"objectives":`...), p.Objectives, appendObjective)
 	dst = appendList(append(dst, `,"explain":{"networks":`...), p.Explain.Networks, appendString)
 	dst = strconv.AppendBool(append(dst, `},"log":{"chain":`...), p.Log.Chain)
+	dst = appendString(append(dst, `},"sharing":{"mode":`...), p.Sharing.Mode)
+	dst = appendInt(dst, `,"intervalUs":`, p.Sharing.IntervalUs)
+	dst = appendInt(dst, `,"logBytes":`, p.Sharing.LogBytes)
 	dst = appendList(append(dst, `},"inactive":`...), p.Inactive, appendInactive)
 	return append(dst, '}')
 }

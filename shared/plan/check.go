@@ -38,6 +38,12 @@ func (p *Plan) problems() []fieldError {
 			c.add(element("explain.networks", i), err.Error())
 		}
 	}
+	if p.Sharing.Mode != "" {
+		c.oneOf("sharing.mode", p.Sharing.Mode, SharingProcess, SharingWorker)
+	}
+	if p.Sharing.Mode == SharingProcess {
+		c.positive("sharing.logBytes", p.Sharing.LogBytes)
+	}
 	return c.found
 }
 

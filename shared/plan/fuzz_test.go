@@ -111,8 +111,11 @@ func fromGeneric(v any) *Plan {
 		Objectives: list(o.get("objectives"), func(o generic) Objective {
 			return Objective{o.get("name").string(), o.get("priority").int()}
 		}),
-		Explain:  Explain{Networks: list(o.get("explain").get("networks"), generic.string)},
-		Log:      Log{Chain: o.get("log").get("chain").bool()},
+		Explain: Explain{Networks: list(o.get("explain").get("networks"), generic.string)},
+		Log:     Log{Chain: o.get("log").get("chain").bool()},
+		Sharing: Sharing{
+			Mode: o.get("sharing").get("mode").string(), IntervalUs: o.get("sharing").get("intervalUs").int(), LogBytes: o.get("sharing").get("logBytes").int(),
+		},
 		Inactive: list(o.get("inactive"), func(o generic) Inactive { return Inactive{o.get("name").string(), o.get("type").string()} }),
 	}
 }

@@ -107,6 +107,8 @@ func (r *reader) plan(p *Plan) {
 			r.explain(&p.Explain)
 		case "log":
 			r.log(&p.Log)
+		case "sharing":
+			r.sharing(&p.Sharing)
 		case "inactive":
 			p.Inactive = array(r, (*reader).inactive)
 		default:

@@ -48,6 +48,22 @@ func (r *reader) log(l *Log) {
 	})
 }
 
+func (r *reader) sharing(s *Sharing) {
+	r.object(func(name string) bool {
+		switch name {
+		case "mode":
+			r.string(&s.Mode)
+		case "intervalUs":
+			r.integer(&s.IntervalUs)
+		case "logBytes":
+			r.integer(&s.LogBytes)
+		default:
+			return false
+		}
+		return true
+	})
+}
+
 func (r *reader) inactive(i *Inactive) {
 	r.object(func(name string) bool {
 		switch name {

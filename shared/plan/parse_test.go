@@ -54,8 +54,16 @@ func sample() *Plan {
 		Objectives: []Objective{{"batch", -1}, {"chat", 7}},
 		Explain:    Explain{Networks: []string{"10.0.0.0/8", "::1/128"}},
 		Log:        Log{Chain: true},
+		Sharing:    Sharing{Mode: SharingProcess, IntervalUs: 500, LogBytes: 65536},
 		Inactive:   []Inactive{{"kv", "precise-prefix-cache-producer"}},
 	}
+}
+
+// policiesSample returns the plan of the third golden file.
+func policiesSample() *Plan {
+	p := sample()
+	p.Sharing = Sharing{}
+	return p
 }
 
 // firstSample returns the plan of the first golden file, which was written before some fields existed.
@@ -67,7 +75,7 @@ func firstSample() *Plan {
 
 // revisionSample returns the plan of the second golden file.
 func revisionSample() *Plan {
-	p := sample()
+	p := policiesSample()
 	p.Agent.ScrapeMs, p.Bounds.Sessions, p.Endpoints[0].Labels, p.Endpoints[1].Labels = 0, 0, nil, nil
 	p.Objectives, p.Explain, p.Log, p.Inactive = nil, Explain{}, Log{}, nil
 	return p
@@ -83,7 +91,8 @@ func TestGolden(t *testing.T) {
 	}{
 		{"v1.json", firstSample(), false},
 		{"v1_revision.json", revisionSample(), false},
-		{"v1_policies.json", sample(), true},
+		{"v1_policies.json", policiesSample(), false},
+		{"v1_sharing.json", sample(), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

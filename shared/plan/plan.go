@@ -51,6 +51,7 @@ type Plan struct {
 	Objectives []Objective `json:"objectives"`
 	Explain    Explain     `json:"explain"`
 	Log        Log         `json:"log"`
+	Sharing    Sharing     `json:"sharing"`
 	Inactive   []Inactive  `json:"inactive"` // for people who read the plan
 }
 
@@ -138,6 +139,31 @@ type Explain struct {
 // Log says what the access log gets beside the pick.
 type Log struct {
 	Chain bool `json:"chain"` // a sample of the prompt's chain hashes
+}
+
+// SharingMode says what the VMs of one Envoy process tell each other.
+const (
+	SharingProcess = "process" // load, prefixes, sessions and the health of endpoints
+	SharingWorker  = "worker"  // nothing: a worker knows what it did itself
+)
+
+// Sharing configures what VMs tell each other. Without a mode, as in plans of agents that know nothing of it, it is
+// DefaultSharing.
+type Sharing struct {
+	Mode       string `json:"mode"`
+	IntervalUs int    `json:"intervalUs"` // least time between two looks at what the others wrote
+	LogBytes   int    `json:"logBytes"`   // most bytes of a worker's pick log
+}
+
+// DefaultSharing is what a Sharing without a mode means.
+var DefaultSharing = Sharing{Mode: SharingProcess, IntervalUs: 2000, LogBytes: 1 << 20}
+
+// InForce returns s, or DefaultSharing if s has no mode.
+func (s *Sharing) InForce() Sharing {
+	if s.Mode == "" {
+		return DefaultSharing
+	}
+	return *s
 }
 
 // Inactive is a plugin instance that was configured and does nothing in this version.

@@ -45,6 +45,7 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 		Objectives:     z.Objectives,
 		Explain:        plan.Explain{Networks: z.ExplainTo},
 		Log:            plan.Log{Chain: z.LogChain},
+		Sharing:        plan.Sharing{Mode: z.Sharing.Mode, IntervalUs: int(z.Sharing.Interval.Microseconds()), LogBytes: z.Sharing.LogBytes},
 		Agent: plan.Agent{
 			Cluster:       s.AgentCluster,
 			PollTimeoutMs: int(pollTimeout.Milliseconds()),

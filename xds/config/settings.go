@@ -23,6 +23,8 @@ const (
 	minIndexBlocks = 1 << 10
 	maxIndexBlocks = 1 << 24
 	maxSessions    = 1 << 20
+	minLogBytes    = 1 << 16
+	maxLogBytes    = 1 << 26
 	minPage        = 1 << 10
 	maxPage        = 64 << 20
 	maxConnections = 1 << 20
@@ -93,6 +95,19 @@ var settings = []setting{
 	{"objectives", objectives(), "every request has priority 0"},
 	{"explain.trustedNetworks", networks(func(z *Zerohop) *[]string { return &z.ExplainTo }), "nobody may have picks explained"},
 	{"accessLog.chain", truth(func(z *Zerohop) *bool { return &z.LogChain }, false), "a day can be replayed from the log"},
+
+	{
+		"sharing.mode", choice(func(z *Zerohop) *string { return &z.Sharing.Mode }, plan.SharingProcess, plan.SharingWorker),
+		"a pick on one worker is known to all within milliseconds",
+	},
+	{
+		"sharing.interval", timeSpan(func(z *Zerohop) *time.Duration { return &z.Sharing.Interval }, 0, time.Second),
+		"a look takes 1 µs for each other worker",
+	},
+	{
+		"sharing.logBytes", whole(func(z *Zerohop) *int { return &z.Sharing.LogBytes }, minLogBytes, maxLogBytes),
+		"the last 2048 picks of a worker, if their prompts are of 6 KB",
+	},
 
 	{"envoy.agentCluster", words(func(z *Zerohop) *string { return &z.Envoy.AgentCluster }, name), "the name in the rendered bootstrap"},
 }

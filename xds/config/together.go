@@ -1,6 +1,10 @@
 package config
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -48,7 +52,13 @@ func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
 	if z.Scrape.TLS.InsecureSkipVerify {
 		l.warnf(at(root, "scrape.tls.insecureSkipVerify"), "lets anyone on the way answer for an endpoint; give caFile instead")
 	}
+	if slices.ContainsFunc(z.ExplainTo, func(s string) bool { return strings.HasSuffix(s, "/0") }) {
+		l.warnf(at(root, "explain.trustedNetworks"), "lets every client see the endpoints and their load; name the networks of operators")
+	}
 	d := DefaultZerohop()
+	if z.Sharing.Mode == plan.SharingWorker && (z.Sharing.Interval != d.Sharing.Interval || z.Sharing.LogBytes != d.Sharing.LogBytes) {
+		l.warnf(at(root, "sharing"), "has no effect beyond its mode: with mode worker nothing is shared")
+	}
 	if z.Scrape.Staleness != d.Scrape.Staleness && z.Scrape.Staleness < z.Scrape.StaleAfter() {
 		l.warnf(at(root, "scrape.staleness"), "is less than three scrape intervals, which count instead")
 	}

@@ -23,6 +23,7 @@ type Zerohop struct {
 	Objectives      []plan.Objective // priorities that requests name in a header
 	ExplainTo       []string         // CIDR prefixes of the clients that may have picks explained; nobody may if there are none
 	LogChain        bool             // whether the access log has a sample of the prompt's hashes
+	Sharing         Sharing          // between the workers of one Envoy
 	ModelsInterval  time.Duration    // between two reads of the models that an endpoint serves; see Config.Models
 }
 
@@ -31,6 +32,13 @@ type Bounds struct {
 	Endpoints   int // endpoints that are considered
 	IndexBlocks int // (endpoint, block) records in the prefix index
 	Sessions    int // sessions that a plugin instance remembers
+}
+
+// Sharing says what the workers of one Envoy tell each other.
+type Sharing struct {
+	Mode     string        // plan.SharingProcess or plan.SharingWorker
+	Interval time.Duration // least time between two looks at what the others wrote
+	LogBytes int           // most bytes of a worker's pick log
 }
 
 // Scrape says how the agent reads the endpoints' metrics.
@@ -140,8 +148,13 @@ func DefaultZerohop() Zerohop {
 			XDSListen:      netip.MustParseAddrPort("127.0.0.1:18000"),
 			MaxConnections: 1024, RequestsPerSecond: 10000,
 		},
-		Envoy:          EnvoyNames{AgentCluster: "zerohop_agent"},
-		LogChain:       true,
+		Envoy:    EnvoyNames{AgentCluster: "zerohop_agent"},
+		LogChain: true,
+		Sharing: Sharing{
+			Mode:     plan.DefaultSharing.Mode,
+			Interval: time.Duration(plan.DefaultSharing.IntervalUs) * time.Microsecond,
+			LogBytes: plan.DefaultSharing.LogBytes,
+		},
 		ModelsInterval: 10 * time.Second,
 	}
 }

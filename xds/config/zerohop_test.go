@@ -57,6 +57,7 @@ agent:
   maxConnections: 10
   requestsPerSecond: 0.5
 envoy: {agentCluster: "outbound|18001||zerohop"}
+sharing: {mode: worker, interval: 500us, logBytes: 65536}
 `
 
 var wholeZerohop = Zerohop{
@@ -88,6 +89,7 @@ var wholeZerohop = Zerohop{
 	Envoy:      EnvoyNames{AgentCluster: "outbound|18001||zerohop"},
 	Objectives: []plan.Objective{{Name: "batch", Priority: -1}, {Name: "y", Priority: 2}}, ExplainTo: []string{"10.0.0.0/8", "::1/128"},
 	ModelsInterval: time.Second,
+	Sharing:        Sharing{Mode: plan.SharingWorker, Interval: 500 * time.Microsecond, LogBytes: 65536},
 }
 
 var compareAddresses = cmpopts.EquateComparable(netip.AddrPort{})
@@ -168,7 +170,7 @@ line 5: servedModels.interval: 1ms is outside 100ms to 24h0m0s`},
 line 3: destinatonMode: unknown field "destinatonMode"; did you mean "destinationMode"?
 line 5: scrape.intervall: unknown field "intervall"; did you mean "interval"?
 line 6: scrape.tls.ca: unknown field "ca"; known here: caFile, certFile, keyFile, serverName, insecureSkipVerify
-line 7: foo: unknown field "foo"; known here: apiVersion, kind, destinationMode, failureMode, parity, bounds, drainTimeout, scrape, servedModels, discovery, agent, objectives, explain, accessLog, envoy`},
+line 7: foo: unknown field "foo"; known here: apiVersion, kind, destinationMode, failureMode, parity, bounds, drainTimeout, scrape, servedModels, discovery, agent, objectives, explain, accessLog, sharing, envoy`},
 		{"words", zheader + "destinationMode: headers\nfailureMode: failOpen\nparity: yes\nscrape: {scheme: ftp, engine: vlm}\n", `
 line 3: destinationMode: "headers" is not known; did you mean "header"?
 line 4: failureMode: "failOpen" is not known; did you mean "FailOpen"?
@@ -433,7 +435,7 @@ func TestFiles(t *testing.T) {
 		{36, "agent.tls.keyFile", "k", false},
 		{36, "agent.tls.clientCAFile", "ca", false},
 		{37, "agent.bearerTokenFile", "t", false},
-		{44, "dataLayer.discovery", "eps", true},
+		{45, "dataLayer.discovery", "eps", true},
 	}
 	if d := cmp.Diff(want, c.Files()); d != "" {
 		t.Error(d)
