@@ -14,6 +14,7 @@ import (
 	"github.com/zerohop/zerohop/scorers/loadawarescorer"
 	"github.com/zerohop/zerohop/scorers/maxscorepicker"
 	"github.com/zerohop/zerohop/scorers/nohitlruscorer"
+	"github.com/zerohop/zerohop/scorers/prefixcacheaffinityfilter"
 	"github.com/zerohop/zerohop/scorers/probabilisticadmitter"
 	"github.com/zerohop/zerohop/scorers/randompicker"
 	"github.com/zerohop/zerohop/scorers/sched"
@@ -28,7 +29,8 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
-// advise warns of plugins that the EPP accepts and that do nothing as they are configured.
+// advise reports plugins that the EPP accepts and that do nothing as they are configured, and warns of parameters that do not
+// count as they are.
 func (l *loader) advise() {
 	for i := range l.instances {
 		in := &l.instances[i]
@@ -47,7 +49,7 @@ func (l *loader) advise() {
 	}
 }
 
-// unused warns of a filter, scorer or picker that no profile names.
+// unused reports a filter, scorer or picker that no profile names.
 func (l *loader) unused(in *instance) {
 	const roles = scorers.KindFilter | scorers.KindScorer | scorers.KindPicker
 	if in.spec.Kinds&roles == 0 || in.spec.Kinds&^roles != 0 {
@@ -60,7 +62,7 @@ func (l *loader) unused(in *instance) {
 			return
 		}
 	}
-	l.warnf(in.node, "has no effect; no profile names %q", in.name)
+	l.idlef(in.node, in, "no profile names %q", in.name)
 }
 
 // replacements are the numbers that the EPP accepts and replaces by others.
@@ -92,38 +94,42 @@ func (l *loader) replaced(in *instance) {
 	}
 }
 
-// inert warns of plugins that have nothing to go by.
+// inert reports plugins that have nothing to go by.
 func (l *loader) inert(in *instance) {
 	switch in.spec.Type {
 	case topologyaffinityfilter.Type, topologyaffinityscorer.Type:
-		l.warnf(in.node, "has no effect in this version; no request has a second endpoint that %s could be near to", in.name)
+		l.inactivef(in.node, in, "no request has a second endpoint that %s could be near to", in.name)
 	case probabilisticadmitter.Type:
 		if !slices.ContainsFunc(l.zerohopPlan.Objectives, func(o plan.Objective) bool { return o.Priority < 0 }) {
-			l.warnf(in.node, "refuses nothing; no entry of objectives in a ZerohopConfig has a priority below 0")
+			l.idlef(in.node, in, "it refuses nothing, since no entry of objectives in a ZerohopConfig has a priority below 0")
 		}
 	case inflightloadproducer.Type:
 		if n := in.at("syncCrossReplicaState"); n.Exists() && in.params.Bool("syncCrossReplicaState", false) {
-			l.warnf(n, "has no effect; each worker counts its own requests")
+			l.warnf(n, "has no effect; each Envoy counts its own requests")
+		}
+	case prefixcacheaffinityfilter.Type:
+		if in.params.String("ttftSource", "") == "latencyPredictor" && in.params.Float("maxTTFTPenaltyMs", 0) > 0 {
+			l.idlef(in.at("ttftSource"), in, "nothing predicts latency, so that maxTTFTPenaltyMs never gives a prefix up; write prefillThroughput")
 		}
 	case servedmodelfilter.Type:
 		if l.zerohopPlan.Agent.Disabled && in.params.String("onUnknown", "") == "fail" {
-			l.warnf(in.at("onUnknown"), "leaves no endpoint while agent.enabled is false: nobody asks which models they serve")
+			in.at("onUnknown").Problemf("leaves no endpoint while agent.enabled is false, since nobody asks which models they serve; write pass")
 		}
 	}
 }
 
-// withoutDefault warns of a handler whose default profile does not exist.
+// withoutDefault reports a handler whose default profile does not exist.
 func (l *loader) withoutDefault(in *instance) {
 	name := strings.TrimSpace(in.params.String("defaultProfile", ""))
 	if name != "" && l.handlerName == in.name && len(l.profileList) > 1 && !l.hasProfile(name) {
-		l.warnf(in.at("defaultProfile"), "no profile is called %q: requests without the header are refused with 429; %s", name, l.profileNames())
+		l.idlef(in.at("defaultProfile"), in, "no profile is called %q: requests without the header are refused with 429; %s", name, l.profileNames())
 	}
 }
 
-// session warns of what a session's plugin does not read.
+// session reports a session's plugin that binds none, and warns of what it does not read.
 func (l *loader) session(in *instance) {
 	if name := in.params.String("profileName", ""); name != "" && !l.hasProfile(name) {
-		l.warnf(in.at("profileName"), "no profile is called %q: no session is remembered and no token sent; %s", name, l.profileNames())
+		l.idlef(in.at("profileName"), in, "no profile is called %q: no session is remembered and no token sent; %s", name, l.profileNames())
 	}
 	other, strategy := "sessionIdConfig", in.params.String("strategy", "")
 	if strategy == "session_id" {
@@ -147,7 +153,7 @@ func (l *loader) session(in *instance) {
 			typ = agentidentity.Type
 		}
 		if !slices.ContainsFunc(l.instances, func(o instance) bool { return o.spec != nil && o.spec.Type == typ }) {
-			l.warnf(in.at(at+".attribute"), "nothing produces it; declare a plugin {type: %s}", typ)
+			l.idlef(in.at(at+".attribute"), in, "nothing produces %s; declare a plugin {type: %s}", attribute, typ)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
+	"github.com/zerohop/zerohop/shared/snapshot"
 	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
@@ -27,13 +28,34 @@ func (l *loader) build() {
 		if in.spec == nil || in.known != nil || !in.usable {
 			continue
 		}
-		asked := len(b.Wants.Attributes)
+		asked, labels := len(b.Wants.Attributes), len(b.Wants.Labels)
 		if _, err := b.Build(in.spec, in.name, in.params); err != nil {
 			in.refused(err)
 		}
 		l.attributes(in, b.Wants.Attributes[asked:])
+		l.labels(in, b.Wants.Labels[labels:])
 	}
 	l.wants = b.Wants
+}
+
+// labels reports keys of labels that no endpoint can be published with. keys are what in asked for; the parameter that says
+// so may be that of a producer.
+func (l *loader) labels(in *instance, keys []string) {
+	for _, key := range keys {
+		if len(key) > 0 && len(key) <= snapshot.MaxKey {
+			continue
+		}
+		n, found := in.node.Field("parameters"), false
+		for i := range l.instances {
+			from := &l.instances[i]
+			for k := range from.params {
+				if p := &from.params[k]; !found && p.Kind == plan.String && p.Str == key && from.is(^scorers.Kind(0)) {
+					n, found = from.at(p.Name), true
+				}
+			}
+		}
+		n.Problemf("the key of a label has 1 to %d bytes, and this one %d; write the key that the endpoints carry", snapshot.MaxKey, len(key))
+	}
 }
 
 // refused reports what a type says against the parameters of an instance.

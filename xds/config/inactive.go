@@ -17,20 +17,33 @@ type Option uint8
 // FailOnInactive makes a problem of everything that is accepted although nothing acts on it.
 const FailOnInactive Option = 1
 
-// Inactive is a part of a document that is accepted and checked, and that nothing acts on in this version.
+// Inactive is a part of a document that is accepted and checked, and that nothing acts on.
 type Inactive struct {
-	Line int    `json:"line,omitempty"`
-	Path string `json:"path"`
-	Name string `json:"name,omitempty"` // of the plugin, or else of the feature gate or field
-	Type string `json:"type,omitempty"` // of the plugin; empty if it is about none
-	What string `json:"what"`           // is not done, or has to be written elsewhere
+	Line   int    `json:"line,omitempty"`
+	Path   string `json:"path"`
+	Name   string `json:"name,omitempty"` // of the plugin, or else of the feature gate or field
+	Type   string `json:"type,omitempty"` // of the plugin; empty if it is about none
+	Reason Reason `json:"reason"`
+	What   string `json:"what"` // is not done, or has to be written elsewhere
 }
+
+// Reason says why nothing acts on a part of a document.
+type Reason string
+
+// The reasons.
+const (
+	ByVersion       Reason = "version"       // this version does not do such a thing
+	ByConfiguration Reason = "configuration" // something else that it needs is not there
+)
 
 // Text says what is not active, without its place.
 func (i *Inactive) Text() string {
 	subject := i.Type
 	if subject == "" {
 		subject = i.Name
+	}
+	if i.Reason == ByConfiguration {
+		return subject + " does not act as configured: " + i.What
 	}
 	return subject + " is known but not active in this version: " + i.What
 }
@@ -46,11 +59,23 @@ func (l *loader) inactivef(n strictyaml.Node, in *instance, format string, args 
 	l.idle(n, Inactive{Name: in.name, Type: in.spec.Type, What: fmt.Sprintf(format, args...)})
 }
 
-// idle notes a part of a document that nothing acts on.
+// idlef notes that a plugin of the filter cannot do what it is for, since something else is not there.
+func (l *loader) idlef(n strictyaml.Node, in *instance, format string, args ...any) {
+	l.idle(n, Inactive{Name: in.name, Type: in.spec.Type, Reason: ByConfiguration, What: fmt.Sprintf(format, args...)})
+}
+
+// idle notes a part of a document that nothing acts on, by default because this version does no such thing.
 func (l *loader) idle(n strictyaml.Node, found Inactive) {
 	found.Line, found.Path = n.Line(), n.Path()
+	if found.Reason == "" {
+		found.Reason = ByVersion
+	}
 	l.inactive = append(l.inactive, found)
-	if l.failInactive {
+	switch {
+	case !l.failInactive:
+	case found.Reason == ByConfiguration:
+		n.Problemf("%s; mend or remove it, or drop --fail-on-inactive", found.Text())
+	default:
 		n.Problemf("%s; remove it or drop --fail-on-inactive", found.Text())
 	}
 }

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
@@ -96,7 +99,7 @@ dataLayer: {injectDefaults: false, sources: [{pluginRef: metrics-data-source, ex
 				"line 6: plugins[1].parameters.interval: metrics-data-source" + end + "write it in a ZerohopConfig: scrape.interval",
 				"line 8: plugins[3].parameters.modelName: token-producer" + end + "tokens are estimated from the text",
 				"line 8: plugins[3].parameters.vllm: token-producer" + end + "tokens are estimated from the text",
-				"line 9: dataLayer.peerDiscovery: peerDiscovery" + end + "workers tell each other nothing",
+				"line 9: dataLayer.peerDiscovery: peerDiscovery" + end + "Envoys tell each other nothing",
 			},
 		},
 		{
@@ -118,11 +121,13 @@ plugins: [{type: latency-scorer, parameters: {prefix: p}}, {type: burst-prefix-c
 			summary{
 				Plugins: "latency-scorer max-score-picker single-profile-handler", Profiles: "default(|latency-scorer*1|max-score-picker)", Handler: "single-profile-handler",
 				Warnings: []string{
-					"line 4: plugins[0]: reads LatencyPredictionInfoDataKey of predicted-latency-producer, which is not active in this version: it does without",
 					"line 4: plugins[0].parameters.prefix: latency-scorer reads PrefixCacheMatchInfoDataKey of p, which is not active in this version: the approximate index is read instead",
 				},
 			},
-			[]string{"line 4: plugins[1]: burst-prefix-cache-producer" + end + "requests are not held back to be gathered"},
+			[]string{
+				"line 4: plugins[1]: burst-prefix-cache-producer" + end + "requests are not held back to be gathered",
+				"line 4: plugins[0]: latency-scorer does not act as configured: it reads LatencyPredictionInfoDataKey of predicted-latency-producer, which is not active in this version, and does without",
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -148,6 +153,9 @@ plugins: [{type: latency-scorer, parameters: {prefix: p}}, {type: burst-prefix-c
 			for _, p := range strictyaml.ListOf(err) {
 				text, ok := strings.CutSuffix(p.String(), "; remove it or drop --fail-on-inactive")
 				if !ok {
+					text, ok = strings.CutSuffix(p.String(), "; mend or remove it, or drop --fail-on-inactive")
+				}
+				if !ok {
 					t.Errorf("another problem: %s", p)
 				}
 				refused = append(refused, text)
@@ -156,6 +164,31 @@ plugins: [{type: latency-scorer, parameters: {prefix: p}}, {type: burst-prefix-c
 				t.Errorf("with FailOnInactive: %s", d)
 			}
 		})
+	}
+}
+
+// TestPresetsAreActive wants nothing in config/ that does not act.
+func TestPresetsAreActive(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(samples, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "endpoints") {
+			continue
+		}
+		checked++
+		doc, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(doc, registry.Specs(), FailOnInactive); err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+		}
+	}
+	if checked < 6 {
+		t.Errorf("%d presets", checked)
 	}
 }
 

@@ -97,7 +97,7 @@ func judgeEngine(n strictyaml.Node, e *scrape.EngineConfig) {
 	}
 }
 
-// attributes warns of attributes that in reads and nothing produces. keys are what it asked for.
+// attributes reports attributes that in reads and nothing produces. keys are what it asked for.
 func (l *loader) attributes(in *instance, keys []string) {
 	m := &l.metricsPlan
 	for _, key := range keys {
@@ -112,9 +112,9 @@ func (l *loader) attributes(in *instance, keys []string) {
 		})
 		switch {
 		case from == "":
-			l.warnf(in.node, "reads the attribute %s, which nothing produces in this version: every endpoint lacks it", key)
+			l.idlef(in.node, in, "it reads the attribute %s, which nothing produces in this version: every endpoint lacks it", key)
 		case !produced:
-			l.warnf(in.node, "reads the attribute %s, which no engine has; add it to customMetrics of a %s", key, known.MetricsReader)
+			l.idlef(in.node, in, "it reads the attribute %s, which no engine has; add it to customMetrics of a %s", key, known.MetricsReader)
 		}
 	}
 }

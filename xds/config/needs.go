@@ -63,7 +63,7 @@ func (l *loader) need(i int, need scorers.Need) {
 	case spec == nil:
 		// A build without the type has the data all the same, or the plugin does without.
 	case k != nil && !k.Active():
-		l.warnf(in.node, "reads %s of %s, which is not active in this version: it does without", need.Key, typ)
+		l.idlef(in.node, in, "it reads %s of %s, which is not active in this version, and does without", need.Key, typ)
 	default:
 		if k == nil {
 			if _, err := scorers.Alone(spec, spec.Defaults()); err != nil {

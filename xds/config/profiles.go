@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -49,12 +50,23 @@ func (l *loader) profiles(n strictyaml.Node) {
 // scoreless warns of a profile that draws lots although nobody asked for it. nodes are the profiles of the document.
 func (l *loader) scoreless(p *plan.Profile, nodes []strictyaml.Node, i int) {
 	picker := l.find(p.Picker)
-	if len(p.Scorers) > 0 || picker != nil && picker.spec != nil && picker.spec.Type != defaultPicker {
+	if picker != nil && picker.spec != nil && picker.spec.Type != defaultPicker {
 		return
 	}
-	const text = "has no scorer: every request goes to a random endpoint"
+	text, most := "has no scorer: every request goes to a random endpoint", 0.0
+	for _, s := range p.Scorers {
+		most += math.Abs(s.Weight)
+	}
+	switch {
+	case math.IsInf(most, 1):
+		text = "has weights whose sum is no number any more: endpoints with such a total are equal; divide all weights by the same number"
+	case most > 0:
+		return
+	case len(p.Scorers) > 0:
+		text = "has only weights of 0: every request goes to a random endpoint"
+	}
 	if i < len(nodes) {
-		l.warnf(nodes[i], text)
+		l.warnf(nodes[i], "%s", text)
 		return
 	}
 	l.warnings = append(l.warnings, strictyaml.Problem{Path: "schedulingProfiles", Text: text})

@@ -121,7 +121,7 @@ func (l *loader) dataLayer(n strictyaml.Node) {
 	l.named(n.Field("crossReplicaSyncerPluginRef"), &peers)
 	for _, name := range []string{"peerDiscovery", "crossReplicaSyncerPluginRef", "crossReplicaSyncInterval"} {
 		if f := n.Field(name); f.Exists() {
-			l.idle(f, Inactive{Name: name, What: "workers tell each other nothing"})
+			l.idle(f, Inactive{Name: name, What: "Envoys tell each other nothing"})
 		}
 	}
 }

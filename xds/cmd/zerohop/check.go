@@ -22,7 +22,7 @@ type checkCmd struct {
 	Endpoints  string `placeholder:"FILE" help:"Endpoint file to be checked with it."`
 	Envoy      string `placeholder:"FILE" help:"Envoy configuration to be checked: a bootstrap, a listener, or an object that holds one."`
 	ConfigFile string `placeholder:"FILE" help:"The same as FILE. Without one, --envoy is checked against the plan that stands in it."`
-	Strict     bool   `name:"fail-on-inactive" help:"Count what is known but not active in this version as a problem."`
+	Strict     bool   `name:"fail-on-inactive" help:"Count as a problem what is not active: known but not done in this version, or without effect as configured."`
 	Output     string `short:"o" enum:"text,json" default:"text" help:"${enum}. Default ${default}."`
 }
 

@@ -27,7 +27,7 @@ type checked struct {
 	Problems  []found           `json:"problems"`
 	Warnings  []found           `json:"warnings"`
 	Notes     []found           `json:"notes"`               // what could not be checked, and what to keep in mind
-	Inactive  []config.Inactive `json:"inactive"`            // what is accepted and does nothing in this version
+	Inactive  []config.Inactive `json:"inactive"`            // what is accepted and does nothing
 	Effective string            `json:"effective,omitempty"` // both documents, complete
 	Defaults  []config.Default  `json:"defaults,omitempty"`
 }

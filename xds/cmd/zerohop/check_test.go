@@ -227,8 +227,20 @@ FILE:6: not active: plugins[1]: precise-prefix-cache-producer is known but not a
 }
 
 func TestFailOnInactive(t *testing.T) {
-	file, endpoints := write(t, "idle.yaml", idle), write(t, "endpoints.yaml", "endpoints:\n- {name: a, address: 10.0.0.1, port: \"1\"}\n")
-	const part = "plugins[1]: precise-prefix-cache-producer is known but not active in this version: KV events are not read"
+	const unused = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nplugins: [{type: queue-scorer}, {type: decode-filter}]\n" +
+		"schedulingProfiles: [{name: default, plugins: [{pluginRef: queue-scorer}]}]\n"
+	for _, tt := range []struct{ name, doc, part, advice string }{
+		{"by version", idle, "plugins[1]: precise-prefix-cache-producer is known but not active in this version: KV events are not read", "; remove it or drop --fail-on-inactive\n"},
+		{"by configuration", unused, `plugins[1]: decode-filter does not act as configured: no profile names "decode-filter"`, "; mend or remove it, or drop --fail-on-inactive\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) { failsOnInactive(t, tt.doc, tt.part, tt.advice) })
+	}
+}
+
+// failsOnInactive wants each command to report part of a document, and to refuse it if the flag says so.
+func failsOnInactive(t *testing.T, doc, part, advice string) {
+	t.Helper()
+	file, endpoints := write(t, "idle.yaml", doc), write(t, "endpoints.yaml", "endpoints:\n- {name: a, address: 10.0.0.1, port: \"1\"}\n")
 	for _, args := range [][]string{
 		{"check", file},
 		{"render", "envoy", "--config-file", file, "--endpoints", endpoints},
@@ -241,7 +253,7 @@ func TestFailOnInactive(t *testing.T) {
 		}
 		errs.Reset()
 		code = run(t.Context(), append(args, "--fail-on-inactive"), &out, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), part+"; remove it or drop --fail-on-inactive\n") {
+		if code != exitUsage || !strings.Contains(errs.String(), part+advice) {
 			t.Errorf("%s --fail-on-inactive: exit code %d, stderr %s", args[0], code, errs.String())
 		}
 	}

@@ -42,7 +42,7 @@ type inputs struct {
 	ConfigFile string `required:"" placeholder:"FILE" help:"EndpointPickerConfig, ZerohopConfig or both (YAML or JSON). An empty file means the default: queue 2, KV cache 2, prefix 3."`
 	Endpoints  string `placeholder:"FILE" help:"Endpoint file in the format of the EPP's file discovery (YAML or JSON), beside what the configuration says of endpoints."`
 
-	FailOnInactive bool `help:"Refuse a configuration of which a part is known but not active in this version."`
+	FailOnInactive bool `help:"Refuse a configuration of which a part is not active: known but not done in this version, or without effect as configured."`
 }
 
 func main() {
