@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -41,7 +42,8 @@ type options struct {
 	speed       float64
 	json        string
 	config      string
-	concurrency int
+	concurrency int    // Envoy worker threads
+	workers     string // concurrency of each run of zerohop, separated by commas
 	policies    string
 	dump        bool
 }
@@ -55,7 +57,7 @@ func main() {
 	flag.Float64Var(&o.speed, "speed", 5, "how many times faster than real time")
 	flag.StringVar(&o.json, "json", "", "write the results to `FILE`; - means standard output")
 	flag.StringVar(&o.config, "config", "", "EndpointPickerConfig `FILE` for zerohop; default config/epp.yaml")
-	flag.IntVar(&o.concurrency, "concurrency", 1, "Envoy worker threads")
+	flag.StringVar(&o.workers, "workers", "1", "Envoy worker threads; several `NUMBERS`, separated by commas, run zerohop with each")
 	flag.StringVar(&o.policies, "policies", "zerohop,round_robin", "comma-separated policies to run")
 	flag.BoolVar(&o.dump, "v", false, "print what each endpoint counted, and zerohop's own stats")
 	flag.Parse()
@@ -79,11 +81,19 @@ func run(o options) error {
 	}
 	var outcomes []Outcome
 	for name := range strings.SplitSeq(o.policies, ",") {
-		outcome, err := replay(ctx, o, name, reqs)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		for workers := range strings.SplitSeq(o.workers, ",") {
+			if o.concurrency, err = strconv.Atoi(workers); err != nil || o.concurrency < 1 {
+				return fmt.Errorf("-workers: %q is not a number of threads", workers)
+			}
+			outcome, err := replay(ctx, o, name, reqs)
+			if err != nil {
+				return fmt.Errorf("%s, %d workers: %w", name, o.concurrency, err)
+			}
+			outcomes = append(outcomes, outcome)
+			if name == policyRoundRobin {
+				break // each worker does the same
+			}
 		}
-		outcomes = append(outcomes, outcome)
 	}
 	return write(o, outcomes)
 }

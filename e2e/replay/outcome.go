@@ -11,6 +11,8 @@ import (
 // Outcome is what one policy achieved on the trace.
 type Outcome struct {
 	Policy string `json:"policy"`
+	// Workers is the number of Envoy's worker threads.
+	Workers int `json:"workers"`
 	// HitRate is cached prompt tokens ÷ all prompt tokens, by the endpoints' own counters.
 	HitRate float64 `json:"hit_rate"`
 	// Errors counts requests that did not end with a complete 200.
@@ -58,11 +60,11 @@ func busiestOverMean(v []float64) float64 {
 // printOutcomes writes the table for people: the JSON numbers, and the latencies in the time of the trace.
 func printOutcomes(w io.Writer, speed float64, outcomes []Outcome) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "policy\trequests\terrors\thit rate\tbusiest/mean\tuncached busiest/mean\tTTFT p50 s\tTTFT p90 s\tITL p50 ms\tlate p99 ms")
+	fmt.Fprintln(tw, "policy\tworkers\trequests\terrors\thit rate\tbusiest/mean\tuncached busiest/mean\tTTFT p50 s\tTTFT p90 s\tITL p50 ms\tlate p99 ms")
 	for _, o := range outcomes {
 		r := &o.report
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%.4f\t%.3f\t%.3f\t%.2f\t%.2f\t%.1f\t%.1f\n", o.Policy, len(r.Results), o.Errors, o.HitRate,
-			o.BusiestOverMean, o.UncachedBusiestOverMean, r.TTFT.P(50).Seconds()*speed, r.TTFT.P(90).Seconds()*speed,
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%.4f\t%.3f\t%.3f\t%.2f\t%.2f\t%.1f\t%.1f\n", o.Policy, o.Workers, len(r.Results),
+			o.Errors, o.HitRate, o.BusiestOverMean, o.UncachedBusiestOverMean, r.TTFT.P(50).Seconds()*speed, r.TTFT.P(90).Seconds()*speed,
 			r.ITL.P(50).Seconds()*speed*1e3, r.Late.P(99).Seconds()*1e3)
 	}
 	if err := tw.Flush(); err != nil {
@@ -78,6 +80,6 @@ func printOutcomes(w io.Writer, speed float64, outcomes []Outcome) error {
 
 // String returns the numbers of the JSON form in one line.
 func (o Outcome) String() string {
-	return fmt.Sprintf("%s: hit rate %.4f, errors %d, busiest/mean %.3f, uncached busiest/mean %.3f",
-		o.Policy, o.HitRate, o.Errors, o.BusiestOverMean, o.UncachedBusiestOverMean)
+	return fmt.Sprintf("%s, %d workers: hit rate %.4f, errors %d, busiest/mean %.3f, uncached busiest/mean %.3f",
+		o.Policy, o.Workers, o.HitRate, o.Errors, o.BusiestOverMean, o.UncachedBusiestOverMean)
 }

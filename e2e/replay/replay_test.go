@@ -53,9 +53,9 @@ func TestNewOutcome(t *testing.T) {
 		want      Outcome
 	}{
 		{"nothing happened", loadgen.Report{}, make([]counters, 2), Outcome{Policy: "p"}},
-		{"balanced", loadgen.Report{}, []counters{{2, 100, 50}, {2, 100, 50}}, Outcome{"p", 0.5, 0, 1, 1, loadgen.Report{}, nil}},
-		{"one has all", failed, []counters{{8, 400, 0}, {}, {}, {}}, Outcome{"p", 0, 2, 4, 4, loadgen.Report{}, nil}},
-		{"uneven", loadgen.Report{}, []counters{{3, 100, 100}, {1, 100, 0}}, Outcome{"p", 0.5, 0, 1.5, 2, loadgen.Report{}, nil}},
+		{"balanced", loadgen.Report{}, []counters{{2, 100, 50}, {2, 100, 50}}, Outcome{"p", 0, 0.5, 0, 1, 1, loadgen.Report{}, nil}},
+		{"one has all", failed, []counters{{8, 400, 0}, {}, {}, {}}, Outcome{"p", 0, 0, 2, 4, 4, loadgen.Report{}, nil}},
+		{"uneven", loadgen.Report{}, []counters{{3, 100, 100}, {1, 100, 0}}, Outcome{"p", 0, 0.5, 0, 1.5, 2, loadgen.Report{}, nil}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

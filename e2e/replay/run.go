@@ -66,7 +66,9 @@ func replay(ctx context.Context, o options, policy string, reqs []mooncake.Reque
 	if o.dump {
 		dump(ctx, p, sims)
 	}
-	return newOutcome(policy, report, endpoints), nil
+	outcome := newOutcome(policy, report, endpoints)
+	outcome.Workers = o.concurrency
+	return outcome, nil
 }
 
 func startProxy(ctx context.Context, o options, policy string, endpoints []harness.Endpoint) (*proxy, error) {
