@@ -55,6 +55,20 @@
 // Blocks are chain hashes of 8 bytes each, most recently used first. Events are 24 bytes each: id of the endpoint, key, and
 // monotonic nanoseconds.
 //
+// # Slot
+//
+// A slot is what stands in one value of shared data: up to eight consecutive records of one VM.
+//
+//	header      offset  size  field
+//	                 0     1  magic 'S'
+//	                 1     1  format version, 1
+//	                 2     2  zero
+//	                 4     4  count of records
+//	                 8     8  epoch of the VM that wrote it, non-zero
+//	                16     8  sequence number of the first record
+//
+// Each record is preceded by its length in 4 bytes.
+//
 // There is no checksum: a value is written whole under Envoy's lock. Readers skip records and sections of kinds that they do
 // not know, and bytes behind what they know. A change that an old reader would misread gets a new format version and a new
 // shared-data key (package names).
