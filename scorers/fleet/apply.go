@@ -65,6 +65,7 @@ func apply[S source](t *Table, src S, recvAt, now uint64) Change {
 	if fresh {
 		c.Capacity = true
 		rewrite(t, src)
+		t.remap()
 	}
 	c.Facts = t.takeFacts(t.facts, fresh, t.changed[:0])
 	t.changed, t.facts = c.Facts, nil
@@ -202,8 +203,9 @@ func (t *Table) Refresh(now uint64) {
 	}
 	t.assume(now)
 	t.recount()
+	t.recountPeers()
 	for _, s := range t.live {
 		t.view.Queue[s] = t.believed(s)
-		t.setWaiting(s)
+		t.note(s)
 	}
 }

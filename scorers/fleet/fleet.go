@@ -1,5 +1,5 @@
-// Package fleet is the endpoint table of one worker: which endpoints exist, what was scraped from them, what this worker
-// has sent them and not seen finished, and whether they answer. A slot keeps its endpoint for as long as that exists; the
+// Package fleet is the endpoint table of one worker: which endpoints exist, what was scraped from them, what this worker and
+// its peers have sent them and not seen finished, and whether they answer. A slot keeps its endpoint for as long as that exists; the
 // generation of a slot tells a later reader that the slot was given to another endpoint meanwhile, so that load is never
 // released twice or from the wrong endpoint. Everything is structure of arrays, indexed by slot. The package assumes a
 // single thread, and all times are monotonic nanoseconds that the caller passes in.
@@ -37,8 +37,10 @@ type Table struct {
 	gen      []uint32
 	scraped  []float64 // waiting requests as scraped
 	seq      []uint32
-	pending  []int32 // requests of this worker that have no first byte
-	since    []int32 // those of them in the ring that the newest scrape has not seen; see seenAt
+	sent     []int32 // requests in flight of this worker, which the view has together with those of peers
+	booked   []int64 // tokens of these
+	pending  []int32 // those of them that have no first byte
+	since    []int32 // those of these in the ring that the newest scrape has not seen; see seenAt
 	draining []bool
 	health   []health
 	tally    []Tally
@@ -48,6 +50,7 @@ type Table struct {
 	ring    []pick // newest picks, by serial number modulo its length
 	serial  uint32
 	expires uint64 // when the first fresh number becomes stale
+	share   share
 
 	assumed   float64 // waiting requests of an endpoint that is not fresh
 	assumedAt uint64  // when that would have been scraped
@@ -149,8 +152,8 @@ func (t *Table) CoolDowns() uint64 { return t.coolDowns }
 // Bytes returns the bytes of memory that the table has allocated, without the map of ids.
 func (t *Table) Bytes() int {
 	const perSlot = 8*10 + 4*5 + 1*2 + // view
-		4 + 8 + 4 + 4 + 4 + 1 + 32 + 24 + 12 + 4*5
-	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring) + t.known.bytes() + optionalBytes(&t.view)
+		4 + 8 + 4 + 4 + 8 + 4 + 4 + 1 + 32 + 24 + 12 + 4*5
+	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring) + t.known.bytes() + optionalBytes(&t.view) + t.share.bytes()
 }
 
 // grow adds n free slots.
@@ -174,8 +177,11 @@ func (t *Table) grow(n int) {
 	extend(&t.gen, old+n)
 	extend(&t.scraped, old+n)
 	extend(&t.seq, old+n)
+	extend(&t.sent, old+n)
+	extend(&t.booked, old+n)
 	extend(&t.pending, old+n)
 	extend(&t.since, old+n)
+	t.growShare(old + n)
 	extend(&t.draining, old+n)
 	extend(&t.health, old+n)
 	extend(&t.tally, old+n)
@@ -199,7 +205,8 @@ func (t *Table) clearSlot(s int32) {
 	v.Queue[s], v.Scraped[s], v.ScrapedAt[s] = 0, false, 0
 	v.BlockSize[s], v.NumBlocks[s] = 0, 0
 	t.scraped[s], t.seq[s] = 0, 0
-	t.pending[s], t.since[s], t.draining[s] = 0, 0, false
+	t.sent[s], t.booked[s], t.pending[s], t.since[s], t.draining[s] = 0, 0, 0, 0, false
+	t.clearShare(s)
 	t.health[s], t.tally[s], t.text[s] = health{}, Tally{}, text{}
 	t.clearFacts(s)
 }

@@ -35,6 +35,7 @@ func (t *Table) fail(now uint64, slot int32, startedAt uint64) {
 	h.failedAt = now
 	h.until = now + min(uint64(coolDownMin)<<(h.level-1), coolDownMax)
 	t.coolDowns++
+	t.transit(now, slot)
 	if !was {
 		t.impaired++
 	}
@@ -59,6 +60,7 @@ func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
 	h.errors = 0
 	if h.level > 0 {
 		h.level, h.until = 0, 0
+		t.transit(now, slot)
 		if !t.impairedSlot(slot) {
 			t.impaired--
 		}
@@ -73,6 +75,7 @@ func (t *Table) Probe(now uint64, slot int32) bool {
 		return false
 	}
 	h.until = now + coolDownMax
+	t.transit(now, slot)
 	return true
 }
 
@@ -81,6 +84,7 @@ func (t *Table) Probe(now uint64, slot int32) bool {
 func (t *Table) Unprobe(now uint64, slot int32, startedAt uint64) {
 	if h := &t.health[slot]; h.level > 0 && h.failedAt < startedAt {
 		h.until = now
+		t.transit(now, slot)
 	}
 }
 

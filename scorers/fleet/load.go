@@ -15,8 +15,7 @@ type pick struct {
 // Begin books a request sent to slot at now with the tokens that it is estimated to cost. The result names the pick for
 // FirstByte.
 func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
-	t.view.InFlight[slot]++
-	t.view.InFlightTokens[slot] += int64(tokens)
+	t.add(slot, 1, int64(tokens))
 	t.pending[slot]++
 	t.serial++
 	p := &t.ring[t.serial%ringLen]
@@ -25,7 +24,7 @@ func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
 	if p.at > t.seenAt(slot) {
 		t.since[slot]++
 	}
-	t.setWaiting(slot)
+	t.note(slot)
 	return t.serial
 }
 
@@ -39,19 +38,26 @@ func (t *Table) FirstByte(slot int32, gen uint32, tokens int32, serial uint32) {
 	if !t.Valid(slot, gen) {
 		return
 	}
-	t.view.InFlightTokens[slot] -= int64(tokens)
+	t.add(slot, 0, -int64(tokens))
 	t.pending[slot]--
-	t.setWaiting(slot)
+	t.note(slot)
 }
 
 // End releases what is left of a request after FirstByte: itself, and the tokens that FirstByte did not release. It must be
 // called at most once for each Begin.
 func (t *Table) End(slot int32, gen uint32, tokens int32) {
 	if t.Valid(slot, gen) {
-		t.view.InFlight[slot]--
-		t.view.InFlightTokens[slot] -= int64(tokens)
-		t.setWaiting(slot)
+		t.add(slot, -1, -int64(tokens))
+		t.note(slot)
 	}
+}
+
+// add adds to what this worker has at slot.
+func (t *Table) add(s, requests int32, tokens int64) {
+	t.sent[s] += requests
+	t.booked[s] += tokens
+	t.view.InFlight[s] += requests
+	t.view.InFlightTokens[s] += tokens
 }
 
 // forget takes a pick out of the ring.
@@ -61,7 +67,7 @@ func (t *Table) forget(p *pick) {
 	}
 	if t.Valid(p.slot, p.gen) && p.at > t.seenAt(p.slot) {
 		t.since[p.slot]--
-		t.setWaiting(p.slot)
+		t.note(p.slot)
 	}
 	p.at = 0
 }
@@ -115,14 +121,15 @@ func (t *Table) recount() {
 	}
 }
 
-// setWaiting computes the effective number of waiting requests. It is what was scraped plus a share for each own pick since;
-// an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no endpoint has fresh
-// metrics, what this worker has sent is all that is known.
+// setWaiting computes the effective number of waiting requests. It is what was scraped plus a share for each pick since, own
+// or a peer's; an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no endpoint
+// has fresh metrics, what was sent is all that is known.
 func (t *Table) setWaiting(s int32) {
 	if t.plain {
 		t.view.Waiting[s] = t.view.Queue[s]
 		return
 	}
-	waiting := max(PickShare*float64(t.pending[s]), t.view.Queue[s]+PickShare*float64(t.since[s]))
-	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-t.pending[s])
+	pending, since := t.pending[s]+t.share.pending[s], t.since[s]+t.share.since[s]
+	waiting := max(PickShare*float64(pending), t.view.Queue[s]+PickShare*float64(since))
+	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-pending)
 }

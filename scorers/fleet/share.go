@@ -1,0 +1,241 @@
+package fleet
+
+import (
+	"github.com/zerohop/zerohop/shared/loads"
+)
+
+// maxCount is the most requests of a peer at one endpoint that are believed. It keeps the sums of all peers in range.
+const maxCount = 1 << 24
+
+// share is what a table has for and from its peers, the other workers. The view has the sums of all.
+type share struct {
+	on      bool
+	layout  uint64 // grows whenever a slot is given to another endpoint
+	vector  []byte // what this worker has in flight, as shared/loads has it; kept up to date slot by slot
+	changed bool   // since the vector was last asked for
+
+	peers   []peer  // by number
+	pending []int32 // by slot: requests of peers that have no first byte
+	since   []int32 // by slot: those of them that the newest scrape has not seen
+
+	heard       []uint64 // by slot: time of the newest change of its health that is known of
+	transitions []int32  // slots whose health this worker changed; see TakeTransitions
+}
+
+// peer is what another worker has in flight. The zero value is that of no worker.
+type peer struct {
+	epoch, layout uint64        // of its vector
+	at            uint64        // when that was written
+	entries       []loads.Entry // as they count here
+	slots         []int32       // own slot of each; -1 if the endpoint is not known
+}
+
+// Share says whether there are peers, as there are not from the start. Without peers nothing of them counts.
+func (t *Table) Share(on bool) {
+	x := &t.share
+	if x.on == on {
+		return
+	}
+	x.on = on
+	if !on {
+		for n := range x.peers {
+			t.Leave(n)
+		}
+		x.vector, x.peers, x.transitions = nil, nil, nil
+		return
+	}
+	t.growShare(len(t.gen))
+	x.layout++
+	for _, s := range t.live {
+		t.note(s)
+	}
+}
+
+// Vector returns what this worker has in flight, with the given header, whose layout is filled in. It is valid until the next
+// call that changes something.
+func (t *Table) Vector(h *loads.Header) []byte {
+	x := &t.share
+	h.Layout = x.layout
+	loads.SetHeader(x.vector, h)
+	x.changed = false
+	return x.vector
+}
+
+// VectorChanged reports whether the entries of the vector may have changed since Vector was called.
+func (t *Table) VectorChanged() bool { return t.share.changed }
+
+// Slot returns the slot of the endpoint with this id; false if it is not known.
+func (t *Table) Slot(id uint64) (int32, bool) {
+	s, ok := t.byID[id]
+	return s, ok
+}
+
+// Own returns the requests in flight of this worker at slot, and the tokens that they are booked with.
+func (t *Table) Own(slot int32) (requests int32, tokens int64) { return t.sent[slot], t.booked[slot] }
+
+// Merge makes the vector of peer n count instead of the one before. n is small. The view is read during the call only.
+func (t *Table) Merge(n int, v *loads.View) {
+	x := &t.share
+	if !x.on {
+		return
+	}
+	for len(x.peers) <= n {
+		x.peers = append(x.peers, peer{})
+	}
+	p := &x.peers[n]
+	if p.epoch != v.Epoch || p.layout != v.Layout || len(p.entries) != v.Len() {
+		t.Leave(n)
+		t.meet(p, v)
+	}
+	p.at = v.At
+	var e loads.Entry
+	for i, s := range p.slots {
+		v.Entry(i, &e)
+		if old := &p.entries[i]; s < 0 {
+			*old = bounded(e)
+		} else if e != *old {
+			t.count(p, old, s, bounded(e))
+		}
+	}
+}
+
+// meet makes room for the entries of a peer that has none, and finds their slots.
+func (t *Table) meet(p *peer, v *loads.View) {
+	p.epoch, p.layout = v.Epoch, v.Layout
+	for i := range v.Len() {
+		id := v.ID(i)
+		p.entries = append(p.entries, loads.Entry{ID: id})
+		p.slots = append(p.slots, t.slotOf(id))
+	}
+}
+
+// slotOf is Slot with -1 for an id that is not known.
+func (t *Table) slotOf(id uint64) int32 {
+	if s, ok := t.byID[id]; ok {
+		return s
+	}
+	return -1
+}
+
+// bounded returns e with numbers that cannot contradict each other.
+func bounded(e loads.Entry) loads.Entry {
+	e.InFlight = min(e.InFlight, maxCount)
+	e.Pending = min(e.Pending, e.InFlight)
+	e.Since = min(e.Since, e.Pending)
+	return e
+}
+
+// count makes e count instead of old at slot s. What a peer has sent before the newest scrape, that has seen.
+func (t *Table) count(p *peer, old *loads.Entry, s int32, e loads.Entry) {
+	if p.at <= t.seenAt(s) {
+		e.Since = 0
+	}
+	if e == *old {
+		return
+	}
+	x := &t.share
+	t.view.InFlight[s] += int32(e.InFlight) - int32(old.InFlight)
+	t.view.InFlightTokens[s] += int64(e.Tokens) - int64(old.Tokens)
+	x.pending[s] += int32(e.Pending) - int32(old.Pending)
+	x.since[s] += int32(e.Since) - int32(old.Since)
+	*old = e
+	t.setWaiting(s)
+}
+
+// Leave says that peer n is gone: nothing that it had in flight counts any more.
+func (t *Table) Leave(n int) {
+	if n >= len(t.share.peers) {
+		return
+	}
+	p := &t.share.peers[n]
+	for i, s := range p.slots {
+		if s >= 0 {
+			t.count(p, &p.entries[i], s, loads.Entry{ID: p.entries[i].ID})
+		}
+	}
+	*p = peer{entries: p.entries[:0], slots: p.slots[:0]}
+}
+
+// remap counts the peers anew after endpoints came or went. Waiting is for the caller to compute.
+func (t *Table) remap() {
+	x := &t.share
+	x.layout++
+	if len(x.peers) == 0 {
+		return
+	}
+	clear(x.pending)
+	clear(x.since)
+	for _, s := range t.live {
+		t.view.InFlight[s], t.view.InFlightTokens[s] = t.sent[s], t.booked[s]
+	}
+	for n := range x.peers {
+		p := &x.peers[n]
+		for i := range p.entries {
+			e := &p.entries[i]
+			s := t.slotOf(e.ID)
+			p.slots[i] = s
+			if s >= 0 {
+				t.view.InFlight[s] += int32(e.InFlight)
+				t.view.InFlightTokens[s] += int64(e.Tokens)
+				x.pending[s] += int32(e.Pending)
+				x.since[s] += int32(e.Since)
+			}
+		}
+	}
+}
+
+// recountPeers drops the picks of peers that the newest scrapes have seen.
+func (t *Table) recountPeers() {
+	x := &t.share
+	for n := range x.peers {
+		p := &x.peers[n]
+		for i, s := range p.slots {
+			if e := &p.entries[i]; s >= 0 && e.Since > 0 && p.at <= t.seenAt(s) {
+				x.since[s] -= int32(e.Since)
+				e.Since = 0
+			}
+		}
+	}
+}
+
+// note follows a change of what this worker has at slot s.
+func (t *Table) note(s int32) {
+	t.setWaiting(s)
+	if x := &t.share; x.on {
+		x.changed = true
+		loads.SetEntry(x.vector, int(s), &loads.Entry{
+			ID: t.view.ID[s], Tokens: loads.Count(t.booked[s]), InFlight: loads.Count(int64(t.sent[s])),
+			Pending: loads.Count(int64(t.pending[s])), Since: loads.Count(int64(t.since[s])),
+		})
+	}
+}
+
+// growShare makes room for n slots.
+func (t *Table) growShare(n int) {
+	x := &t.share
+	extend(&x.pending, n)
+	extend(&x.since, n)
+	extend(&x.heard, n)
+	if x.on {
+		x.vector = loads.Resize(x.vector, n)
+	}
+}
+
+// clearShare forgets what peers have at slot s, whose endpoint is gone; remap follows.
+func (t *Table) clearShare(s int32) {
+	x := &t.share
+	x.pending[s], x.since[s], x.heard[s] = 0, 0, 0
+	if x.on {
+		x.changed = true
+		loads.SetEntry(x.vector, int(s), &loads.Entry{})
+	}
+}
+
+// bytes returns the memory that sharing takes.
+func (x *share) bytes() int {
+	n := cap(x.vector) + 4*(cap(x.pending)+cap(x.since)+cap(x.transitions)) + 8*cap(x.heard)
+	for i := range x.peers {
+		n += 28*cap(x.peers[i].entries) + 80
+	}
+	return n
+}
