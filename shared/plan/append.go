@@ -22,6 +22,7 @@ func Append(dst []byte, p *Plan) []byte {
 	dst = appendInt(dst, `,"pollTimeoutMs":`, p.Agent.PollTimeoutMs)
 	dst = appendInt(dst, `,"staleMs":`, p.Agent.StaleMs)
 	dst = appendInt(dst, `,"scrapeMs":`, p.Agent.ScrapeMs)
+	dst = appendInt(dst, `,"maxAgeMs":`, p.Agent.MaxAgeMs)
 
 	dst = appendInt(dst, `},"bounds":{"endpoints":`, p.Bounds.Endpoints)
 	dst = appendInt(dst, `,"indexBlocks":`, p.Bounds.IndexBlocks)
@@ -44,6 +45,8 @@ func Append(dst []byte, p *Plan) []byte {
 	dst = appendString(append(dst, `},"sharing":{"mode":`...), p.Sharing.Mode)
 	dst = appendInt(dst, `,"intervalUs":`, p.Sharing.IntervalUs)
 	dst = appendInt(dst, `,"logBytes":`, p.Sharing.LogBytes)
+	dst = appendString(append(dst, `},"attempts":{"retries":`...), p.Attempts.Retries)
+	dst = appendInt(dst, `,"firstByteMs":`, p.Attempts.FirstByteMs)
 	dst = appendList(append(dst, `},"inactive":`...), p.Inactive, appendInactive)
 	return append(dst, '}')
 }

@@ -44,6 +44,9 @@ func (p *Plan) problems() []fieldError {
 	if p.Sharing.Mode == SharingProcess {
 		c.positive("sharing.logBytes", p.Sharing.LogBytes)
 	}
+	if p.Attempts.Retries != "" {
+		c.oneOf("attempts.retries", p.Attempts.Retries, RetryUnsent, RetryUnanswered)
+	}
 	return c.found
 }
 

@@ -77,6 +77,7 @@ func fromGeneric(v any) *Plan {
 			PollTimeoutMs: agent.get("pollTimeoutMs").int(),
 			StaleMs:       agent.get("staleMs").int(),
 			ScrapeMs:      agent.get("scrapeMs").int(),
+			MaxAgeMs:      agent.get("maxAgeMs").int(),
 		},
 		Bounds: Bounds{
 			Endpoints: bounds.get("endpoints").int(), IndexBlocks: bounds.get("indexBlocks").int(), Sessions: bounds.get("sessions").int(),
@@ -116,6 +117,7 @@ func fromGeneric(v any) *Plan {
 		Sharing: Sharing{
 			Mode: o.get("sharing").get("mode").string(), IntervalUs: o.get("sharing").get("intervalUs").int(), LogBytes: o.get("sharing").get("logBytes").int(),
 		},
+		Attempts: Attempts{Retries: o.get("attempts").get("retries").string(), FirstByteMs: o.get("attempts").get("firstByteMs").int()},
 		Inactive: list(o.get("inactive"), func(o generic) Inactive { return Inactive{o.get("name").string(), o.get("type").string()} }),
 	}
 }

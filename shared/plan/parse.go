@@ -109,6 +109,8 @@ func (r *reader) plan(p *Plan) {
 			r.log(&p.Log)
 		case "sharing":
 			r.sharing(&p.Sharing)
+		case "attempts":
+			r.attempts(&p.Attempts)
 		case "inactive":
 			p.Inactive = array(r, (*reader).inactive)
 		default:
@@ -129,6 +131,8 @@ func (r *reader) agent(a *Agent) {
 			r.integer(&a.StaleMs)
 		case "scrapeMs":
 			r.integer(&a.ScrapeMs)
+		case "maxAgeMs":
+			r.integer(&a.MaxAgeMs)
 		default:
 			return false
 		}

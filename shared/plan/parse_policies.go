@@ -64,6 +64,20 @@ func (r *reader) sharing(s *Sharing) {
 	})
 }
 
+func (r *reader) attempts(a *Attempts) {
+	r.object(func(name string) bool {
+		switch name {
+		case "retries":
+			r.string(&a.Retries)
+		case "firstByteMs":
+			r.integer(&a.FirstByteMs)
+		default:
+			return false
+		}
+		return true
+	})
+}
+
 func (r *reader) inactive(i *Inactive) {
 	r.object(func(name string) bool {
 		switch name {

@@ -24,7 +24,7 @@ func sample() *Plan {
 		Destination: DestinationList,
 		FailureMode: FailClose,
 		Parity:      ParityEPP,
-		Agent:       Agent{Cluster: "zerohop_agent", PollTimeoutMs: 10_000, StaleMs: 2_000, ScrapeMs: 250},
+		Agent:       Agent{Cluster: "zerohop_agent", PollTimeoutMs: 10_000, StaleMs: 2_000, ScrapeMs: 250, MaxAgeMs: 60_000},
 		Bounds:      Bounds{Endpoints: 1024, IndexBlocks: 1 << 20, Sessions: 1000},
 		Prefix: Prefix{
 			AutoTune: true, BlockSizeTokens: 16, MaxPrefixBlocks: 2048, MaxPrefixTokens: 131_072, LRUCapacityPerServer: 31_250,
@@ -55,13 +55,21 @@ func sample() *Plan {
 		Explain:    Explain{Networks: []string{"10.0.0.0/8", "::1/128"}},
 		Log:        Log{Chain: true},
 		Sharing:    Sharing{Mode: SharingProcess, IntervalUs: 500, LogBytes: 65536},
+		Attempts:   Attempts{Retries: RetryUnanswered, FirstByteMs: 2000},
 		Inactive:   []Inactive{{"kv", "precise-prefix-cache-producer"}},
 	}
 }
 
+// sharingSample returns the plan of the fourth golden file.
+func sharingSample() *Plan {
+	p := sample()
+	p.Agent.MaxAgeMs, p.Attempts = 0, Attempts{}
+	return p
+}
+
 // policiesSample returns the plan of the third golden file.
 func policiesSample() *Plan {
-	p := sample()
+	p := sharingSample()
 	p.Sharing = Sharing{}
 	return p
 }
@@ -92,7 +100,8 @@ func TestGolden(t *testing.T) {
 		{"v1.json", firstSample(), false},
 		{"v1_revision.json", revisionSample(), false},
 		{"v1_policies.json", policiesSample(), false},
-		{"v1_sharing.json", sample(), true},
+		{"v1_sharing.json", sharingSample(), false},
+		{"v1_attempts.json", sample(), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

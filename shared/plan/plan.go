@@ -52,6 +52,7 @@ type Plan struct {
 	Explain    Explain     `json:"explain"`
 	Log        Log         `json:"log"`
 	Sharing    Sharing     `json:"sharing"`
+	Attempts   Attempts    `json:"attempts"`
 	Inactive   []Inactive  `json:"inactive"` // for people who read the plan
 }
 
@@ -61,6 +62,7 @@ type Agent struct {
 	PollTimeoutMs int    `json:"pollTimeoutMs"` // how long one long poll may stay open
 	StaleMs       int    `json:"staleMs"`       // endpoint metrics older than this are not believed
 	ScrapeMs      int    `json:"scrapeMs"`      // time between two scrapes of an endpoint; 0 if unknown
+	MaxAgeMs      int    `json:"maxAgeMs"`      // a list of endpoints that the agent has not confirmed for longer is not used; 0 for no bound
 }
 
 // Bounds caps the filter's state per worker.
@@ -164,6 +166,18 @@ func (s *Sharing) InForce() Sharing {
 		return DefaultSharing
 	}
 	return *s
+}
+
+// RetryMode says when a request that may change something, such as a POST, is sent again.
+const (
+	RetryUnsent     = "unsent"     // if it has not reached a server
+	RetryUnanswered = "unanswered" // if no byte of an answer has come, or the answer is 503
+)
+
+// Attempts says how a request is tried. Requests that change nothing, such as a GET, are sent again as by RetryUnanswered.
+type Attempts struct {
+	Retries     string `json:"retries"`     // RetryUnsent or RetryUnanswered; empty means RetryUnsent
+	FirstByteMs int    `json:"firstByteMs"` // time that an attempt of a streaming request has for its first byte; 0 for what the route says
 }
 
 // Inactive is a plugin instance that was configured and does nothing in this version.

@@ -46,11 +46,13 @@ func (c *Config) Plan(s Settings) *plan.Plan {
 		Explain:        plan.Explain{Networks: z.ExplainTo},
 		Log:            plan.Log{Chain: z.LogChain},
 		Sharing:        plan.Sharing{Mode: z.Sharing.Mode, IntervalUs: int(z.Sharing.Interval.Microseconds()), LogBytes: z.Sharing.LogBytes},
+		Attempts:       plan.Attempts{Retries: z.Attempts.Retries, FirstByteMs: int(z.Attempts.FirstByteTimeout.Milliseconds())},
 		Agent: plan.Agent{
 			Cluster:       s.AgentCluster,
 			PollTimeoutMs: int(pollTimeout.Milliseconds()),
 			StaleMs:       int(z.Scrape.StaleAfter().Milliseconds()),
 			ScrapeMs:      int(z.Scrape.Interval.Milliseconds()),
+			MaxAgeMs:      int(z.Agent.MaxSnapshotAge.Milliseconds()),
 		},
 	}
 	for i := range s.Endpoints {

@@ -91,6 +91,10 @@ var settings = []setting{
 		"agent.requestsPerSecond", rate(func(z *Zerohop) *float64 { return &z.Agent.RequestsPerSecond }, 0, maxRate),
 		"of one client address; an Envoy asks at every new snapshot",
 	},
+	{
+		"agent.maxSnapshotAge", timeSpan(func(z *Zerohop) *time.Duration { return &z.Agent.MaxSnapshotAge }, 0, day),
+		"endpoints stay in use for as long as the agent is away",
+	},
 
 	{"objectives", objectives(), "every request has priority 0"},
 	{"explain.trustedNetworks", networks(func(z *Zerohop) *[]string { return &z.ExplainTo }), "nobody may have picks explained"},
@@ -107,6 +111,15 @@ var settings = []setting{
 	{
 		"sharing.logBytes", whole(func(z *Zerohop) *int { return &z.Sharing.LogBytes }, minLogBytes, maxLogBytes),
 		"the last 2048 picks of a worker, if their prompts are of 6 KB",
+	},
+
+	{
+		"attempts.retries", choice(func(z *Zerohop) *string { return &z.Attempts.Retries }, plan.RetryUnsent, plan.RetryUnanswered),
+		"no POST reaches two servers",
+	},
+	{
+		"attempts.firstByteTimeout", timeSpan(func(z *Zerohop) *time.Duration { return &z.Attempts.FirstByteTimeout }, 0, time.Hour),
+		"the route's per_try_timeout alone",
 	},
 
 	{"envoy.agentCluster", words(func(z *Zerohop) *string { return &z.Envoy.AgentCluster }, name), "the name in the rendered bootstrap"},

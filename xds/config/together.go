@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/strictyaml"
@@ -25,8 +26,14 @@ func (l *loader) together(root strictyaml.Node, z *Zerohop) {
 	if most := z.Bounds.Endpoints; len(z.Discovery.Endpoints) > most {
 		at(root, pathEndpoints).Problemf("%d endpoints; bounds.endpoints is %d", len(z.Discovery.Endpoints), most)
 	}
+	if age := z.Agent.MaxSnapshotAge; age > 0 && age < leastSnapshotAge {
+		at(root, "agent.maxSnapshotAge").Problemf("%v is less than %v, within which an agent without news confirms what it sent", age, leastSnapshotAge)
+	}
 	l.withoutEffect(root, z)
 }
+
+// leastSnapshotAge is two long polls.
+const leastSnapshotAge = time.Minute
 
 // pair reports one of two file names that stands alone.
 func pair(root strictyaml.Node, pathA, a, pathB, b string) {
@@ -73,6 +80,7 @@ func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
 		{"agent.xdsListen", z.Agent.XDSListen != d.Agent.XDSListen},
 		{"agent.tls", z.Agent.TLS != d.Agent.TLS},
 		{"agent.bearerTokenFile", z.Agent.BearerTokenFile != ""},
+		{"agent.maxSnapshotAge", z.Agent.MaxSnapshotAge != 0},
 		{"scrape", z.Scrape != d.Scrape},
 		{pathDNS, len(z.Discovery.DNS) != 0},
 	} {

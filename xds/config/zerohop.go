@@ -24,6 +24,7 @@ type Zerohop struct {
 	ExplainTo       []string         // CIDR prefixes of the clients that may have picks explained; nobody may if there are none
 	LogChain        bool             // whether the access log has a sample of the prompt's hashes
 	Sharing         Sharing          // between the workers of one Envoy
+	Attempts        Attempts         // how requests are tried
 	ModelsInterval  time.Duration    // between two reads of the models that an endpoint serves; see Config.Models
 }
 
@@ -39,6 +40,12 @@ type Sharing struct {
 	Mode     string        // plan.SharingProcess or plan.SharingWorker
 	Interval time.Duration // least time between two looks at what the others wrote
 	LogBytes int           // most bytes of a worker's pick log
+}
+
+// Attempts says how requests are tried.
+type Attempts struct {
+	Retries          string        // plan.RetryUnsent or plan.RetryUnanswered
+	FirstByteTimeout time.Duration // of one attempt of a streaming request; 0 for what Envoy's route says
 }
 
 // Scrape says how the agent reads the endpoints' metrics.
@@ -96,6 +103,8 @@ type Agent struct {
 	BearerTokenFile   string  // empty for none
 	MaxConnections    int     // of all listeners together; 0 for no cap
 	RequestsPerSecond float64 // of one client address; 0 for no limit
+	// MaxSnapshotAge is how long the filter uses endpoints that the agent has not confirmed; 0 for any time.
+	MaxSnapshotAge time.Duration
 }
 
 // ServerTLS configures the agent as a TLS server. Without CertFile it serves plain text.
@@ -155,6 +164,7 @@ func DefaultZerohop() Zerohop {
 			Interval: time.Duration(plan.DefaultSharing.IntervalUs) * time.Microsecond,
 			LogBytes: plan.DefaultSharing.LogBytes,
 		},
+		Attempts:       Attempts{Retries: plan.RetryUnsent},
 		ModelsInterval: 10 * time.Second,
 	}
 }

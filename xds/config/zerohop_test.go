@@ -56,8 +56,10 @@ agent:
   bearerTokenFile: t
   maxConnections: 10
   requestsPerSecond: 0.5
+  maxSnapshotAge: 5m
 envoy: {agentCluster: "outbound|18001||zerohop"}
 sharing: {mode: worker, interval: 500us, logBytes: 65536}
+attempts: {retries: unanswered, firstByteTimeout: 20s}
 `
 
 var wholeZerohop = Zerohop{
@@ -84,12 +86,13 @@ var wholeZerohop = Zerohop{
 	},
 	Agent: Agent{
 		Disabled: true, Listen: netip.MustParseAddrPort("[::1]:1"), XDSListen: netip.MustParseAddrPort("0.0.0.0:2"),
-		TLS: ServerTLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, BearerTokenFile: "t", MaxConnections: 10, RequestsPerSecond: 0.5,
+		TLS: ServerTLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, BearerTokenFile: "t", MaxConnections: 10, RequestsPerSecond: 0.5, MaxSnapshotAge: 5 * time.Minute,
 	},
 	Envoy:      EnvoyNames{AgentCluster: "outbound|18001||zerohop"},
 	Objectives: []plan.Objective{{Name: "batch", Priority: -1}, {Name: "y", Priority: 2}}, ExplainTo: []string{"10.0.0.0/8", "::1/128"},
 	ModelsInterval: time.Second,
 	Sharing:        Sharing{Mode: plan.SharingWorker, Interval: 500 * time.Microsecond, LogBytes: 65536},
+	Attempts:       Attempts{Retries: plan.RetryUnanswered, FirstByteTimeout: 20 * time.Second},
 }
 
 var compareAddresses = cmpopts.EquateComparable(netip.AddrPort{})
@@ -170,7 +173,7 @@ line 5: servedModels.interval: 1ms is outside 100ms to 24h0m0s`},
 line 3: destinatonMode: unknown field "destinatonMode"; did you mean "destinationMode"?
 line 5: scrape.intervall: unknown field "intervall"; did you mean "interval"?
 line 6: scrape.tls.ca: unknown field "ca"; known here: caFile, certFile, keyFile, serverName, insecureSkipVerify
-line 7: foo: unknown field "foo"; known here: apiVersion, kind, destinationMode, failureMode, parity, bounds, drainTimeout, scrape, servedModels, discovery, agent, objectives, explain, accessLog, sharing, envoy`},
+line 7: foo: unknown field "foo"; known here: apiVersion, kind, destinationMode, failureMode, parity, bounds, drainTimeout, scrape, servedModels, discovery, agent, objectives, explain, accessLog, sharing, attempts, envoy`},
 		{"words", zheader + "destinationMode: headers\nfailureMode: failOpen\nparity: yes\nscrape: {scheme: ftp, engine: vlm}\n", `
 line 3: destinationMode: "headers" is not known; did you mean "header"?
 line 4: failureMode: "failOpen" is not known; did you mean "FailOpen"?
@@ -182,6 +185,8 @@ line 3: drainTimeout: must be a duration with its unit, not the number 30; write
 line 4: scrape.interval: 5ms is outside 10ms to 1h0m0s
 line 4: scrape.timeout: "1 s" is not a duration; write for example 1s
 line 4: scrape.staleness: -1s is outside 10ms to 24h0m0s`},
+		{"short age", zheader + "agent: {maxSnapshotAge: 10s}\n", `
+line 3: agent.maxSnapshotAge: 10s is less than 1m0s, within which an agent without news confirms what it sent`},
 		{"numbers", zheader + "bounds: {endpoints: 0, indexBlocks: 2000.5}\nscrape: {maxPageBytes: 4Mi}\nagent: {maxConnections: 1e9, requestsPerSecond: -1}\n", `
 line 3: bounds.endpoints: 0 is outside 1 to 65536
 line 3: bounds.indexBlocks: 2000.5 is not a whole number
@@ -435,7 +440,7 @@ func TestFiles(t *testing.T) {
 		{36, "agent.tls.keyFile", "k", false},
 		{36, "agent.tls.clientCAFile", "ca", false},
 		{37, "agent.bearerTokenFile", "t", false},
-		{45, "dataLayer.discovery", "eps", true},
+		{47, "dataLayer.discovery", "eps", true},
 	}
 	if d := cmp.Diff(want, c.Files()); d != "" {
 		t.Error(d)
