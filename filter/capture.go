@@ -32,6 +32,8 @@ type interest struct {
 	forged  uint64 // those that only the filter may set
 	removed uint64 // those that are not to reach a model server
 	explain uint64 // names.HeaderExplain, if it means something
+	cookies uint64 // entries of plugins that are one cookie each
+	cookie  uint64 // the header that has them, if there are any
 }
 
 // newInterest returns the interest of a plan whose plugins want the given headers.
@@ -50,8 +52,16 @@ func newInterest(wanted []string, p *plan.Plan) interest {
 		n.explain = n.bit(names.HeaderExplain)
 		n.removed |= n.explain
 	}
+	for i, name := range wanted {
+		if scorers.CookieName(name) != "" {
+			n.cookies |= 1 << i
+			n.cookie = n.bit("cookie")
+		}
+	}
 	for i, name := range n.names {
-		n.byLen[min(len(name), longNames)] |= 1 << i
+		if n.cookies>>i&1 == 0 {
+			n.byLen[min(len(name), longNames)] |= 1 << i
+		}
 	}
 	return n
 }
@@ -92,6 +102,17 @@ func (v *VM) capture(s *stream, id scorers.HeaderID, value []byte) {
 	}
 	if !v.captures[s.capture].Set(id, value, limit) {
 		v.stats.n[cHeadersDropped]++
+	}
+}
+
+// captureCookies keeps the cookies in one header that plugins asked for. Of several with one name the first counts.
+func (v *VM) captureCookies(s *stream, header []byte) {
+	for m := v.interest.cookies; m != 0; m &= m - 1 {
+		id := bits.TrailingZeros64(m)
+		value := scorers.Cookie(header, scorers.CookieName(v.interest.names[id]))
+		if kept := v.headers(s); value != nil && kept.Get(scorers.HeaderID(id)) == nil {
+			v.capture(s, scorers.HeaderID(id), value)
+		}
 	}
 }
 

@@ -101,6 +101,43 @@ func TestCapture(t *testing.T) {
 	}
 }
 
+// TestCaptureCookie asks for two cookies: they are kept whatever stands beside them, and in whichever header.
+func TestCaptureCookie(t *testing.T) {
+	many := "a=" + strings.Repeat("c", 3000) + "; "
+	tests := []struct {
+		name    string
+		headers []string
+		want    []string
+		dropped int64
+	}{
+		{"none", []string{"cookie", "a=b"}, []string{"-", "-"}, 0},
+		{"both in one header", []string{"cookie", "sid=1; b=2; uid=3"}, []string{"1", "3"}, 0},
+		{"behind many others", []string{"cookie", many + "sid=1"}, []string{"1", "-"}, 0},
+		{"in two headers", []string{"cookie", many + "uid=3", "cookie", "b=2; sid=1"}, []string{"1", "3"}, 0},
+		{"first of equal names", []string{"cookie", "sid=1; sid=2", "cookie", "sid=3"}, []string{"1", "-"}, 0},
+		{"empty", []string{"cookie", "sid=", "cookie", "sid=3"}, []string{"", "-"}, 0},
+		{"name of a header", []string{"cookie:sid", "1", "sid", "2"}, []string{"-", "-"}, 0},
+		{"too long itself", []string{"cookie", "sid=" + strings.Repeat("s", 1025) + "; uid=3"}, []string{"-", "3"}, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, w, v := capturing(t, plan.ParityNone, "cookie:sid", "cookie:uid")
+			r := lifecycletest.Chat(lifecycletest.ChatBody("hello"))
+			r.Headers = append(r.Headers, hosttest.Pairs(tt.headers...)...)
+			var got []string
+			r.At, r.Do = hosttest.GotHeaders, func() { got = all(v.Captured(), 2) }
+			w.Do(&r)
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("kept (-want +got):\n%s", d)
+			}
+			p.Run(2e8)
+			if n := p.Metric("zerohop_dropped_headers_total").Value; n != tt.dropped {
+				t.Errorf("%d values dropped, want %d", n, tt.dropped)
+			}
+		})
+	}
+}
+
 // TestCaptureReload reloads while a request is received: what both plans want stays.
 func TestCaptureReload(t *testing.T) {
 	_, w, v := capturing(t, plan.ParityNone, "x-a", "x-b", "x-c")

@@ -147,6 +147,9 @@ func (v *VM) readHeaders(s *stream) reason {
 		if m := v.interest.byLen[min(len(key), longNames)]; m != 0 {
 			if i := v.interest.find(m, key); i >= 0 {
 				found |= 1 << i
+				if v.interest.cookie>>i&1 != 0 {
+					v.captureCookies(s, value)
+				}
 				if i < v.interest.count {
 					v.capture(s, scorers.HeaderID(i), value)
 				} else if v.interest.explain>>i&1 != 0 {

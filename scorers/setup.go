@@ -25,7 +25,7 @@ const (
 
 // Wants is what the instances of a plan ask for. Only that is shipped, kept and read.
 type Wants struct {
-	Headers      []string // request headers by HeaderID, lower case
+	Headers      []string // request headers by HeaderID, lower case; or cookies, see CookieName
 	Labels       []string // endpoint labels by LabelID
 	Attributes   []string // endpoint attributes by AttrID, "producer/name"
 	Models, LoRA bool     // served models, adapters

@@ -37,6 +37,15 @@ func (b *Bed) Request(req Req) {
 		if i := slices.Index(b.Wants.Headers, strings.ToLower(name)); i >= 0 {
 			b.heads.Set(scorers.HeaderID(i), []byte(value), scorers.MaxHeaderText)
 		}
+		for i, wanted := range b.Wants.Headers {
+			cookie := scorers.CookieName(wanted)
+			if cookie == "" || !strings.EqualFold(name, "cookie") {
+				continue
+			}
+			if v := scorers.Cookie([]byte(value), cookie); v != nil {
+				b.heads.Set(scorers.HeaderID(i), v, scorers.MaxHeaderText)
+			}
+		}
 	}
 	r.Headers = b.heads
 	c.Request = r

@@ -3,7 +3,6 @@
 package sessionidproducer
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -31,10 +30,7 @@ var Spec = scorers.Spec{
 }
 
 // Producer says which session a request belongs to.
-type Producer struct {
-	header scorers.HeaderID
-	cookie string // name of the cookie in that header; empty if the header is the id
-}
+type Producer struct{ id scorers.HeaderID }
 
 func newProducer(u *scorers.Setup) (any, error) {
 	header := scorers.TrimText(u.Params.String(paramHeader, ""))
@@ -45,33 +41,12 @@ func newProducer(u *scorers.Setup) (any, error) {
 	case header != "" && cookie != "":
 		return nil, errors.New("says both " + paramHeader + " and " + paramCookie + "; remove one of them")
 	case cookie != "":
-		header = "cookie"
+		return &Producer{u.Cookie(cookie)}, nil
 	}
-	return &Producer{header: u.Header(header), cookie: cookie}, nil
+	return &Producer{u.Header(header)}, nil
 }
 
 // SessionID returns the id of the request's session; empty if it names none. It is valid during the cycle.
 func (p *Producer) SessionID(c *scorers.Cycle) []byte {
-	value := c.Request.Headers.Get(p.header)
-	if p.cookie != "" {
-		value = cookieValue(value, p.cookie)
-	}
-	return value
-}
-
-// cookieValue returns the value of the first cookie called name in a cookie header.
-func cookieValue(header []byte, name string) []byte {
-	for len(header) > 0 {
-		var pair []byte
-		if i := bytes.IndexByte(header, ';'); i >= 0 {
-			pair, header = header[:i], header[i+1:]
-		} else {
-			pair, header = header, nil
-		}
-		pair = scorers.Trim(pair)
-		if i := bytes.IndexByte(pair, '='); i >= 0 && string(pair[:i]) == name {
-			return scorers.Trim(pair[i+1:])
-		}
-	}
-	return nil
+	return c.Request.Headers.Get(p.id)
 }
