@@ -132,6 +132,15 @@ func KeyLog(i, k int) string {
 	return keyLog + strconv.Itoa(i) + "." + string([]byte{hex[k>>4], hex[k&15]}) + keyVersion
 }
 
+// LogKeys returns KeyLog(i, 0) to KeyLog(i, LogSlots-1) in one string, one after the other. All have the same length.
+func LogKeys(i int) string {
+	var b []byte
+	for k := range LogSlots {
+		b = append(b, KeyLog(i, k)...)
+	}
+	return string(b)
+}
+
 // KeyDump returns the shared-data key of chunk j (package picklog) of the dump.
 func KeyDump(j int) string { return keyDump + strconv.Itoa(j) + keyVersion }
 

@@ -52,6 +52,18 @@ func TestSharedDataKeys(t *testing.T) {
 	}
 }
 
+func TestLogKeys(t *testing.T) {
+	for _, i := range []int{0, 10, MaxWorkers - 1} {
+		all := LogKeys(i)
+		n := len(all) / LogSlots
+		for k := range LogSlots {
+			if got, want := all[k*n:][:n], KeyLog(i, k); got != want {
+				t.Fatalf("worker %d: key %d is %s, want %s", i, k, got, want)
+			}
+		}
+	}
+}
+
 func TestFilterStateKeys(t *testing.T) {
 	for _, key := range []string{StatePick, StateChain} {
 		if !strings.HasPrefix(key, "zerohop.") {

@@ -38,6 +38,9 @@ func AddRecord(b, record []byte) []byte {
 	return append(b, record...)
 }
 
+// Seq returns the sequence number of a record that AppendPick, AppendEvent or AppendHealth made.
+func Seq(record []byte) uint64 { return binary.LittleEndian.Uint64(record[recSeq:]) }
+
 // Slot reads a slot in place, one record after the other; see OpenSlot.
 type Slot struct {
 	Epoch uint64 // identifies the VM that wrote it, non-zero

@@ -49,6 +49,18 @@ func TestSlot(t *testing.T) {
 	}
 }
 
+func TestSeq(t *testing.T) {
+	for _, b := range [][]byte{
+		AppendPick(nil, &Header{Epoch: 1, Seq: 77, ID: 1}, nil, []uint64{1}),
+		AppendEvent(nil, &Header{Epoch: 1, Seq: 77, ID: 1}, Event{}),
+		AppendHealth(nil, &Header{Epoch: 1, Seq: 77, ID: 1}, Health{}),
+	} {
+		if got := Seq(b); got != 77 {
+			t.Errorf("sequence number %d, want 77", got)
+		}
+	}
+}
+
 func TestSlotRefused(t *testing.T) {
 	edit := func(f func(b []byte) []byte) []byte { return f(sampleSlot()) }
 	tests := []struct {
