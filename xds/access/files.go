@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -58,7 +59,7 @@ func (w *watched[T]) value() T {
 func (w *watched[T]) look() {
 	content, err := readFiles(w.names)
 	if err == nil {
-		if equal(content, w.content) {
+		if slices.EqualFunc(content, w.content, bytes.Equal) {
 			w.failed = false
 			return
 		}
@@ -75,15 +76,6 @@ func (w *watched[T]) look() {
 	w.failed = true
 	w.policy.counts.badFiles.Add(1)
 	w.policy.log.Error("credentials cannot be read again; those before stay in force", "files", w.names, "error", err)
-}
-
-func equal(a, b [][]byte) bool {
-	for i := range a {
-		if !bytes.Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 func readFiles(names []string) ([][]byte, error) {

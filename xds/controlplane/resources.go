@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"github.com/cespare/xxhash/v2"
 	clusterpb "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -161,10 +160,4 @@ func encode(m proto.Message) (*anypb.Any, error) {
 }
 
 // digest returns 16 hexadecimal digits that differ between texts.
-func digest(b []byte) string {
-	s := strconv.FormatUint(xxhash.Sum64(b), 16)
-	for len(s) < 16 {
-		s = "0" + s
-	}
-	return s
-}
+func digest(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }

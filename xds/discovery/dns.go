@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,22 +97,15 @@ func (o *DNSOptions) Validate() error {
 }
 
 func (o DNSOptions) withDefaults() DNSOptions {
-	setDefault(&o.Type, DNSAddress)
-	setDefault(&o.Namespace, defaultNamespace)
-	setDefault(&o.MinTTL, DefaultMinTTL)
-	setDefault(&o.MaxTTL, max(DefaultMaxTTL, o.MinTTL))
-	setDefault(&o.MaxEndpoints, DefaultMaxEndpoints)
+	o.Type = cmp.Or(o.Type, DNSAddress)
+	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
+	o.MinTTL = cmp.Or(o.MinTTL, DefaultMinTTL)
+	o.MaxTTL = cmp.Or(o.MaxTTL, max(DefaultMaxTTL, o.MinTTL))
+	o.MaxEndpoints = cmp.Or(o.MaxEndpoints, DefaultMaxEndpoints)
 	if o.Jitter == nil {
 		o.Jitter = rand.Float64
 	}
 	return o
-}
-
-func setDefault[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
-	}
 }
 
 // resolverAddress returns ip:port of a resolver that is given as ip or ip:port.

@@ -202,7 +202,7 @@ func (c *checker) retry(p node, why string) {
 		}
 	}
 	if len(missing) > 0 {
-		c.lack("retry-on", p, "retry_on lacks "+strings.Join(missing, ", "), why, "retry_on: "+scalarList(append(on, missing...))+"\n").Replace = true
+		c.lack("retry-on", p, "retry_on lacks "+strings.Join(missing, ", "), why, "retry_on: "+strings.Join(append(on, missing...), ",")+"\n").Replace = true
 	}
 	if n, _ := p.get("num_retries").number(); n < 2 {
 		c.lack("num-retries", p, fmt.Sprintf("num_retries is %v", max(1, n)), "When several endpoints fail at once, one retry meets the next of them.", "num_retries: 3\n").Replace = true
@@ -214,8 +214,6 @@ func (c *checker) retry(p node, why string) {
 		c.lack("per-try-timeout", p, "per_try_timeout is "+p.get("per_try_timeout").str()+"; remove it", "It counts until the last token and would cut streams.", "per_try_timeout: 0s\n").Replace = true
 	}
 }
-
-func scalarList(words []string) string { return strings.Join(words, ",") }
 
 // leastBody is the least limit of a body: a prompt of 128 000 tokens has about 1 MiB of JSON, one with images more.
 const leastBody = 4 << 20

@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -130,7 +131,7 @@ func engineName(e *discovery.Endpoint, label string) string {
 
 // SameEngine reports whether the labels of a and b name the same engine, or none. label is Options.EngineLabel.
 func SameEngine(a, b *discovery.Endpoint, label string) bool {
-	label = orDefault(label, LabelEngine)
+	label = cmp.Or(label, LabelEngine)
 	return engineName(a, label) == engineName(b, label)
 }
 

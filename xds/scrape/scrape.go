@@ -1,6 +1,7 @@
-// Package scrape reads the metrics pages of model servers, or their lists of models, over and over. One goroutine per endpoint owns that endpoint's
-// connection and numbers, and shares nothing that another could hold; after each try it reports a copy. A failed try keeps
-// the old numbers, which age. The package knows what engines call their metrics and nothing of who uses the numbers.
+// Package scrape reads the metrics pages of model servers, or their lists of models, over and over. One goroutine per
+// endpoint owns that endpoint's connection and numbers, and shares nothing that another could hold; after each try it reports
+// a copy. A failed try keeps the old numbers, which age. The package knows what engines call their metrics and nothing of who
+// uses the numbers.
 //
 // A try is one GET on a kept connection, written and read by that goroutine: no redirect is followed, no proxy is asked, and
 // what a server sends is bounded in time and size. Without the goroutines of net/http's client a try costs a third less, and a
@@ -11,6 +12,7 @@
 package scrape
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,19 +116,19 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	if o.Models {
-		o.Interval = orDefault(o.Interval, DefaultModelsInterval)
-		o.MaxPage = orDefault(o.MaxPage, DefaultModelsPage)
-		o.Path = orDefault(o.Path, DefaultModelsPath)
-		o.MaxBackOff = orDefault(o.MaxBackOff, 3*o.Interval)
+		o.Interval = cmp.Or(o.Interval, DefaultModelsInterval)
+		o.MaxPage = cmp.Or(o.MaxPage, DefaultModelsPage)
+		o.Path = cmp.Or(o.Path, DefaultModelsPath)
+		o.MaxBackOff = cmp.Or(o.MaxBackOff, 3*o.Interval)
 	}
-	o.Interval = orDefault(o.Interval, DefaultInterval)
-	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
-	o.MaxBackOff = orDefault(o.MaxBackOff, DefaultMaxBackOff)
-	o.MaxPage = orDefault(o.MaxPage, DefaultMaxPage)
-	o.Path = orDefault(o.Path, DefaultPath)
-	o.Scheme = orDefault(o.Scheme, DefaultScheme)
-	o.Engine = orDefault(o.Engine, DefaultEngine)
-	o.EngineLabel = orDefault(o.EngineLabel, LabelEngine)
+	o.Interval = cmp.Or(o.Interval, DefaultInterval)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxBackOff = cmp.Or(o.MaxBackOff, DefaultMaxBackOff)
+	o.MaxPage = cmp.Or(o.MaxPage, DefaultMaxPage)
+	o.Path = cmp.Or(o.Path, DefaultPath)
+	o.Scheme = cmp.Or(o.Scheme, DefaultScheme)
+	o.Engine = cmp.Or(o.Engine, DefaultEngine)
+	o.EngineLabel = cmp.Or(o.EngineLabel, LabelEngine)
 	if o.Jitter == nil {
 		o.Jitter = rand.Float64
 	}
@@ -136,14 +138,6 @@ func (o *Options) setDefaults() {
 	if o.DialContext == nil {
 		o.DialContext = (&net.Dialer{}).DialContext
 	}
-}
-
-func orDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }
 
 // check lists what is wrong with o, by the names that the fields have in a ZerohopConfig.

@@ -55,7 +55,7 @@ func New(s Sources, log *slog.Logger) http.Handler {
 func registry(s Sources) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
-	r.MustRegister(newCollector(s))
+	r.MustRegister(&collector{s})
 	return r
 }
 
@@ -63,8 +63,6 @@ func registry(s Sources) *prometheus.Registry {
 type collector struct {
 	Sources
 }
-
-func newCollector(s Sources) *collector { return &collector{s} }
 
 // metric is a metric's name, type and labels.
 type metric struct {
