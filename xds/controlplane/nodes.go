@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,10 +48,12 @@ type nodes struct {
 // node is one stream.
 type node struct {
 	NodeStatus
-	known  bool              // the first request has come
-	nonces map[string]string // by type URL: nonce, space, version of what was sent last
-	older  map[string]string // the same, of what was sent before: its answer may come late
+	known bool               // the first request has come
+	sent  map[string][2]sent // by type URL: what was sent last, and before that, whose answer may come late
 }
+
+// sent is one response.
+type sent struct{ nonce, version string }
 
 func newNodes(log *slog.Logger, now func() time.Time) *nodes {
 	return &nodes{log: log, now: now, streams: make(map[int64]*node), refused: make(map[string]uint64), said: make(map[string]time.Time)}
@@ -58,7 +61,7 @@ func newNodes(log *slog.Logger, now func() time.Time) *nodes {
 
 // OnStreamOpen implements sotw.Callbacks.
 func (n *nodes) OnStreamOpen(ctx context.Context, id int64, _ string) error {
-	s := &node{nonces: make(map[string]string), older: make(map[string]string)}
+	s := &node{sent: make(map[string][2]sent)}
 	s.Connected, s.Since = true, n.now()
 	if p, ok := peer.FromContext(ctx); ok {
 		s.Peer = p.Addr.String()
@@ -165,11 +168,12 @@ func (n *nodes) settle(s *node, r *discovery.DiscoveryRequest) {
 	if t == nil || r.GetResponseNonce() == "" {
 		return
 	}
-	version, ok := s.version(r.GetTypeUrl(), r.GetResponseNonce())
-	if !ok {
+	known := s.sent[r.GetTypeUrl()]
+	at := slices.IndexFunc(known[:], func(k sent) bool { return k.nonce == r.GetResponseNonce() })
+	if at < 0 {
 		return
 	}
-	detail := r.GetErrorDetail()
+	version, detail := known[at].version, r.GetErrorDetail()
 	if detail == nil {
 		t.Acked = version
 		return
@@ -204,23 +208,7 @@ func (n *nodes) OnStreamResponse(_ context.Context, id int64, _ *discovery.Disco
 		return
 	}
 	t.Sent = r.GetVersionInfo()
-	s.sent(r.GetTypeUrl(), r.GetNonce(), t.Sent)
-}
-
-// sent remembers what a nonce stands for.
-func (s *node) sent(typeURL, nonce, version string) {
-	s.older[typeURL] = s.nonces[typeURL]
-	s.nonces[typeURL] = nonce + " " + version
-}
-
-// version returns what was sent with a nonce.
-func (s *node) version(typeURL, nonce string) (string, bool) {
-	for _, known := range []string{s.nonces[typeURL], s.older[typeURL]} {
-		if n, version, ok := strings.Cut(known, " "); ok && n == nonce {
-			return version, true
-		}
-	}
-	return "", false
+	s.sent[r.GetTypeUrl()] = [2]sent{{r.GetNonce(), t.Sent}, s.sent[r.GetTypeUrl()][0]}
 }
 
 func (s *node) typeStatus(typeURL string) *TypeStatus {
@@ -256,11 +244,7 @@ func (n *nodes) list() []NodeStatus {
 func (n *nodes) refusals() map[string]uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all := make(map[string]uint64, len(n.refused))
-	for group, count := range n.refused {
-		all[group] = count
-	}
-	return all
+	return maps.Clone(n.refused)
 }
 
 // modulePath returns where a node finds the module; empty if it does not say so.
