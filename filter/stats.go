@@ -31,6 +31,7 @@ const (
 	cExplainRefused        // requests for explanations from outside of the trusted networks
 	cHeadersDropped        // values of headers that plugins read which were too long to be kept
 	cSessions              // sessions forgotten for want of room
+	cLabelsUnknown         // requests decided while a label that plugins read was unknown
 	counters
 )
 
@@ -62,6 +63,7 @@ var counterNames = [counters]string{
 	cExplainRefused: "zerohop_explain_refused_total",
 	cHeadersDropped: "zerohop_dropped_headers_total",
 	cSessions:       "zerohop_replaced_sessions_total",
+	cLabelsUnknown:  "zerohop_labels_unknown_total",
 }
 
 // maxSamples is how many decision times are kept until the next flush; more flush at once.
@@ -167,4 +169,5 @@ func (t *stats) adopt(s *sched.Stats) {
 	t.n[cLatePicks] = int64(s.LatePicks)
 	t.n[cUniversal] = int64(s.UniversalHits)
 	t.n[cSessions] = int64(s.Replaced)
+	t.n[cLabelsUnknown] = int64(s.LabelsUnknown)
 }

@@ -41,6 +41,7 @@ type known struct {
 	columns []int32 // by LabelID: index in keys, or one of the two below
 	keys    []string
 	every   bool
+	unknown bool // a column is columnUnknown
 	sum     uint64
 	read    bool // facts were read since the wants changed
 
@@ -82,7 +83,7 @@ func (t *Table) Want(w *scorers.Wants) {
 // mapLabels finds the column of each label that plugins read.
 func (t *Table) mapLabels() {
 	k := &t.known
-	k.columns = k.columns[:0]
+	k.columns, k.unknown = k.columns[:0], false
 	for _, key := range k.wants.Labels {
 		column := int32(slices.Index(k.keys, key))
 		if column < 0 {
@@ -92,8 +93,12 @@ func (t *Table) mapLabels() {
 			}
 		}
 		k.columns = append(k.columns, column)
+		k.unknown = k.unknown || column == columnUnknown
 	}
 }
+
+// LabelsUnknown reports whether plugins read a label that nobody has said anything about yet.
+func (t *Table) LabelsUnknown() bool { return t.known.unknown }
 
 // growFacts makes the optional columns long enough for n slots.
 func (t *Table) growFacts(n int) {

@@ -44,6 +44,9 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 	cand, degraded := s.fleet.Candidates(now, s.cand[:0])
 	outcome := NoEndpoint
 	if len(cand) > 0 {
+		if s.fleet.LabelsUnknown() {
+			s.stats.LabelsUnknown++
+		}
 		outcome = s.rank(cand, d)
 	}
 	switch {

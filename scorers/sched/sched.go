@@ -106,6 +106,7 @@ type Scheduler struct {
 	maxBlocks   int
 	received    uint64 // when the last snapshot was received; 0 if none was
 	stats       Stats  // counters only
+	share       sharing
 
 	// Scratch by slot or by candidate.
 	match  []int32 // by slot, informative blocks
@@ -216,6 +217,7 @@ type Stats struct {
 	Neutral       uint64 // scores that were neutral for want of fresh metrics
 	Clamped       uint64 // scores outside [0,1]
 	Denied        uint64 // requests that an admitter refused
+	LabelsUnknown uint64 // requests decided while a label that plugins read was unknown
 	LatePicks     uint64 // picks that plugins were not told of, for another decision had begun
 	Sessions      int    // sessions that plugins remember
 	Replaced      uint64 // sessions that were forgotten for want of room
@@ -242,7 +244,8 @@ func (s *Scheduler) AppendLoads(now uint64, dst []report.Endpoint, limit int) []
 	view := s.fleet.View()
 	for _, slot := range s.fleet.Live() {
 		tally := s.fleet.Tally(slot)
-		if tally == (fleet.Tally{}) && view.InFlight[slot] == 0 {
+		inFlight, tokens := s.fleet.Own(slot)
+		if tally == (fleet.Tally{}) && inFlight == 0 {
 			continue
 		}
 		if limit == 0 {
@@ -250,7 +253,7 @@ func (s *Scheduler) AppendLoads(now uint64, dst []report.Endpoint, limit int) []
 		}
 		limit--
 		e := report.Endpoint{
-			ID: view.ID[slot], InFlight: uint32(max(view.InFlight[slot], 0)), InFlightTokens: uint64(max(view.InFlightTokens[slot], 0)),
+			ID: view.ID[slot], InFlight: uint32(max(inFlight, 0)), InFlightTokens: uint64(max(tokens, 0)),
 			Picks: tally.Picks, Fallbacks: tally.Fallbacks, Failures: tally.Failures,
 		}
 		if s.fleet.CoolingDown(now, slot) {
@@ -265,10 +268,10 @@ func (s *Scheduler) AppendLoads(now uint64, dst []report.Endpoint, limit int) []
 func (s *Scheduler) Stats(now uint64) Stats {
 	st := s.stats
 	st.Endpoints = len(s.fleet.Live())
-	view := s.fleet.View()
 	for _, slot := range s.fleet.Live() {
-		st.InFlight += int(view.InFlight[slot])
-		st.WaitingTokens += view.InFlightTokens[slot]
+		inFlight, tokens := s.fleet.Own(slot)
+		st.InFlight += int(inFlight)
+		st.WaitingTokens += tokens
 	}
 	bound, replaced, bytes := s.set.sessions()
 	st.Sessions = bound
@@ -280,7 +283,7 @@ func (s *Scheduler) Stats(now uint64) Stats {
 	if s.received != 0 && now > s.received {
 		st.SnapshotAgeMs = (now - s.received) / 1e6
 	}
-	st.Bytes = bytes + s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() +
+	st.Bytes = bytes + s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() + s.share.bytes() +
 		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + cap(s.pass) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
 	return st
 }
