@@ -13,9 +13,31 @@ type SlotWatcher interface {
 }
 
 // PickWatcher learns of each pick, in the cycle that decided it, with the slot and its generation. It is not called for a
-// cycle that is Dry. It first computes an event without pointers and then applies that event.
+// cycle that is Dry. One whose state is worth sharing is a Sharer, too.
 type PickWatcher interface {
 	Picked(c *Cycle, slot int32, gen uint32)
+}
+
+// Event is what one pick changes in the state of a plugin.
+type Event struct {
+	Key  uint64 // what the event is about, such as the hash of a session
+	At   uint64 // monotonic ns
+	Slot int32
+	Gen  uint32 // generation of the slot
+}
+
+// Sharer is a PickWatcher whose state the workers share. Events that are applied in another order, or more than once, give the
+// same state, as long as each has a time of its own.
+type Sharer interface {
+	PickWatcher
+	// TakeEvent returns what the Picked call before changed; false if it changed nothing.
+	TakeEvent() (Event, bool)
+	// Apply applies the event of another worker, or one that another worker's Event gave.
+	Apply(e Event)
+	// Events is the number of places that Event can be asked for, and Event what makes up the state at place i; false for a
+	// place that is free, or whose endpoint is gone.
+	Events() int
+	Event(i int) (Event, bool)
 }
 
 // Server learns which endpoint answers, when the response headers arrive, and may add headers to the response.

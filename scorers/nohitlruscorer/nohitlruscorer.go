@@ -46,10 +46,9 @@ type scorer struct {
 
 	cold   bool   // the cycle that was scored last had no match
 	coldAt uint64 // when that was
-}
 
-// use is what one cold request changes: slot was used.
-type use struct{ slot int32 }
+	out scorers.Event // what the last pick changed; At 0 for nothing
+}
 
 func newScorer(u *scorers.Setup) (any, error) {
 	size := u.Params.Float(paramSize, defaultSize)
@@ -105,14 +104,33 @@ func (s *scorer) rank(cand []int32, out []float64) {
 }
 
 // Picked implements scorers.PickWatcher.
-func (s *scorer) Picked(c *scorers.Cycle, slot int32, _ uint32) {
+func (s *scorer) Picked(c *scorers.Cycle, slot int32, gen uint32) {
+	s.out = scorers.Event{}
 	if s.cold && s.coldAt == c.Now {
-		s.apply(use{slot})
+		s.order.touch(slot, gen, c.Now)
+		s.out = scorers.Event{At: c.Now, Slot: slot, Gen: gen}
 	}
 	s.cold = false
 }
 
-func (s *scorer) apply(e use) { s.order.touch(e.slot) }
+// TakeEvent implements scorers.Sharer.
+func (s *scorer) TakeEvent() (scorers.Event, bool) {
+	e := s.out
+	s.out = scorers.Event{}
+	return e, e.At != 0
+}
+
+// Apply implements scorers.Sharer.
+func (s *scorer) Apply(e scorers.Event) { s.order.touch(e.Slot, e.Gen, e.At) }
+
+// Events implements scorers.Sharer.
+func (s *scorer) Events() int { return len(s.order.in) }
+
+// Event implements scorers.Sharer. The state of a slot is its last use.
+func (s *scorer) Event(i int) (scorers.Event, bool) {
+	o := &s.order
+	return scorers.Event{At: o.at[i], Slot: int32(i), Gen: o.gen[i]}, o.in[i]
+}
 
 // Grow implements scorers.SlotWatcher.
 func (s *scorer) Grow(slots int) {

@@ -182,6 +182,7 @@ func TestOrderAgainstModel(t *testing.T) {
 		o := order{limit: rapid.IntRange(1, slots).Draw(r, "limit")}
 		o.grow(slots)
 		var model []int32 // oldest first
+		now := uint64(0)
 		slot := rapid.Int32Range(0, slots-1)
 		drop := func(s int32) { model = slices.DeleteFunc(model, func(x int32) bool { return x == s }) }
 		r.Repeat(map[string]func(*rapid.T){
@@ -192,7 +193,8 @@ func TestOrderAgainstModel(t *testing.T) {
 				if len(model) > o.limit {
 					model = model[1:]
 				}
-				o.touch(s)
+				now++
+				o.touch(s, 1, now)
 			},
 			"remove": func(r *rapid.T) {
 				s := slot.Draw(r, "slot")

@@ -21,7 +21,7 @@ func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
 		return
 	}
 	s.begin(now, d, 0)
-	s.told(d)
+	s.told(now, d)
 	if d.Reason == LoadOnly || !s.known(p) || !s.fleet.Valid(d.Cur, d.CurGen) {
 		return
 	}
@@ -29,6 +29,7 @@ func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
 		s.index.Record(p.chain(i), d.Cur)
 	}
 	s.universal.Observe(p.chain(0))
+	s.logPick(now, p, d.Cur, 0)
 }
 
 // begin books an attempt at entry i of the ranked list.
@@ -47,6 +48,7 @@ func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 		d.State |= isProbe
 	}
 	d.Serial = s.fleet.Begin(now, d.Cur, d.Charged)
+	s.logHealth(now)
 }
 
 // estimate asks the load estimator, if there is one, what d costs at its first choice. What that is above the uncached tokens
@@ -235,6 +237,7 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 	}
 	if s.fleet.Valid(d.Cur, d.CurGen) {
 		s.fleet.Answer(now, d.Cur, d.StartedAt, code)
+		s.logHealth(now)
 	}
 }
 
@@ -283,6 +286,7 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 		case d.State&isProbe != 0:
 			s.fleet.Unprobe(now, d.Cur, d.StartedAt)
 		}
+		s.logHealth(now)
 	}
 	d.State = 0
 }

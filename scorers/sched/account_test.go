@@ -14,7 +14,7 @@ type load struct {
 	Tokens   int64
 }
 
-func loads(s *Scheduler) map[string]load {
+func booked(s *Scheduler) map[string]load {
 	out := map[string]load{}
 	v := s.fleet.View()
 	for _, slot := range s.fleet.Live() {
@@ -30,7 +30,7 @@ func wantLoads(t *testing.T, s *Scheduler, step string, want map[string]load) {
 	if want == nil {
 		want = map[string]load{}
 	}
-	if diff := cmp.Diff(want, loads(s)); diff != "" {
+	if diff := cmp.Diff(want, booked(s)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", step, diff)
 	}
 }

@@ -72,7 +72,7 @@ func TestEstimateOutlivesReload(t *testing.T) {
 	s.FirstByte(&held)
 	s.FirstByte(&plain)
 	s.Done(30*ms, &plain, false)
-	if got := loads(s); len(got) != 1 {
+	if got := booked(s); len(got) != 1 {
 		t.Errorf("%v, want what the first one holds until its end", got)
 	}
 	s.Done(31*ms, &held, false)

@@ -61,8 +61,8 @@ func (set *profiles) sessions() (bound int, replaced uint64, bytes int) {
 	return bound, replaced, bytes
 }
 
-// told tells the pick of d to the plugins that want to know, in the cycle that decided it.
-func (s *Scheduler) told(d *Decision) {
+// told tells the pick of d to the plugins that want to know, in the cycle that decided it, and to peers what it changed in them.
+func (s *Scheduler) told(now uint64, d *Decision) {
 	if len(s.set.picked) == 0 {
 		return
 	}
@@ -73,6 +73,7 @@ func (s *Scheduler) told(d *Decision) {
 	for _, h := range s.set.picked {
 		h.Picked(&s.cycle, d.Cur, d.CurGen)
 	}
+	s.logEvents(now, d.Cur)
 }
 
 // followSlots tells the plugins that follow slots what an Apply changed. A slot can be freed and given away in one Apply.

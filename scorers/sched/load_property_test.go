@@ -94,7 +94,7 @@ func TestLoadIsNeverNegative(t *testing.T) {
 			"time passes": func(r *rapid.T) { now += rapid.Uint64Range(1, 2000).Draw(r, "ms") * ms },
 			"": func(r *rapid.T) {
 				requests := 0
-				for name, l := range loads(s) {
+				for name, l := range booked(s) {
 					requests += int(l.InFlight)
 					if l.InFlight < 0 || l.Tokens < 0 || l.InFlight == 0 && l.Tokens != 0 {
 						r.Fatalf("%s has %+v", name, l)
@@ -108,7 +108,7 @@ func TestLoadIsNeverNegative(t *testing.T) {
 		for _, d := range live {
 			s.Done(now, d, false)
 		}
-		if left := loads(s); len(left) > 0 {
+		if left := booked(s); len(left) > 0 {
 			r.Fatalf("all have ended, and there is %v", left)
 		}
 	})

@@ -24,6 +24,7 @@ type profiles struct {
 	estimator scorers.LoadEstimator // nil unless there is one
 	watchers  []scorers.SlotWatcher
 	picked    []scorers.PickWatcher
+	sharers   []sharer
 	servers   []scorers.Server
 	sweepers  []scorers.Sweeper
 	binders   []binder
@@ -42,6 +43,12 @@ const maxProfiles = 256
 type instance struct {
 	name, typ string
 	plugin    any
+}
+
+// sharer is an instance whose state the workers share.
+type sharer struct {
+	scorers.Sharer
+	id uint64 // instanceID
 }
 
 type detector struct {
@@ -156,11 +163,11 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 	}
 	c.byName[p.Name] = len(c.set.instances)
 	c.set.instances = append(c.set.instances, instance{p.Name, p.Type, plugin})
-	c.hooks(path, p.Name, plugin)
+	c.hooks(path, p.Type, p.Name, plugin)
 }
 
 // hooks notes what an instance does outside of profiles.
-func (c *compiler) hooks(path, name string, plugin any) {
+func (c *compiler) hooks(path, typ, name string, plugin any) {
 	set := c.set
 	note(&set.admitters, plugin)
 	if h, ok := plugin.(scorers.Detector); ok {
@@ -174,6 +181,9 @@ func (c *compiler) hooks(path, name string, plugin any) {
 	}
 	note(&set.watchers, plugin)
 	note(&set.picked, plugin)
+	if h, ok := plugin.(scorers.Sharer); ok {
+		set.sharers = append(set.sharers, sharer{h, instanceID(typ, name)})
+	}
 	note(&set.servers, plugin)
 	note(&set.sweepers, plugin)
 	note(&set.binders, plugin)

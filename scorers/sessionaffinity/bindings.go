@@ -21,6 +21,7 @@ type Bindings struct {
 	swept uint64   // when Sweep was last called
 
 	last lookup
+	out  scorers.Event // what the last pick changed; Key 0 for nothing
 }
 
 // lookup is what Choose found for the cycle in progress.
@@ -28,15 +29,6 @@ type lookup struct {
 	hash   uint64 // of the session; 0 if there is none
 	at     uint64 // time of the cycle
 	absent bool   // the session is bound, and not to one of the candidates
-}
-
-// bind is what one pick changes.
-type bind struct {
-	hash   uint64
-	at     uint64
-	slot   int32
-	gen    uint32
-	rebind bool // the old endpoint was not among the candidates
 }
 
 // NewBindings returns what the parameters ask for.
@@ -83,7 +75,7 @@ func (b *Bindings) valid(at sessiontable.Binding) bool {
 // Picked implements scorers.PickWatcher.
 func (b *Bindings) Picked(c *scorers.Cycle, slot int32, gen uint32) {
 	last := b.last
-	b.last = lookup{}
+	b.last, b.out = lookup{}, scorers.Event{}
 	if !b.profile.is(c.Profile) {
 		return
 	}
@@ -91,24 +83,52 @@ func (b *Bindings) Picked(c *scorers.Cycle, slot int32, gen uint32) {
 	if hash == 0 {
 		return
 	}
-	b.apply(bind{
-		hash: hash, at: c.Now, slot: slot, gen: gen,
-		rebind: last.absent && last.hash == hash && last.at == c.Now,
-	})
+	b.bind(scorers.Event{Key: hash, At: c.Now, Slot: slot, Gen: gen}, last.absent && last.hash == hash && last.at == c.Now)
 }
 
-// apply binds an unbound session, renews a binding that was followed, and moves one whose endpoint could not be had. A session
+// bind binds an unbound session, renews a binding that was followed, and moves one whose endpoint could not be had. A session
 // that was sent elsewhere although its endpoint was a candidate keeps its binding as it is.
-func (b *Bindings) apply(e bind) {
-	if int(e.slot) >= len(b.gen) {
+func (b *Bindings) bind(e scorers.Event, rebind bool) {
+	if int(e.Slot) >= len(b.gen) {
 		return
 	}
-	b.gen[e.slot] = e.gen
-	at, bound := b.table.Get(e.hash)
-	if bound && b.valid(at) && at.Slot != e.slot && !e.rebind {
+	at, bound := b.table.Get(e.Key)
+	if bound && b.valid(at) && at.Slot != e.Slot && !rebind {
 		return
 	}
-	b.table.Put(e.hash, sessiontable.Binding{Slot: e.slot, Gen: e.gen, Used: e.at})
+	b.put(e)
+	b.out = e
+}
+
+func (b *Bindings) put(e scorers.Event) {
+	b.gen[e.Slot] = e.Gen
+	b.table.Put(e.Key, sessiontable.Binding{Slot: e.Slot, Gen: e.Gen, Used: e.At})
+}
+
+// TakeEvent implements scorers.Sharer.
+func (b *Bindings) TakeEvent() (scorers.Event, bool) {
+	e := b.out
+	b.out = scorers.Event{}
+	return e, e.Key != 0
+}
+
+// Apply implements scorers.Sharer. Of what several workers did with a session the newest counts, so that they come to agree.
+func (b *Bindings) Apply(e scorers.Event) {
+	if int(e.Slot) >= len(b.gen) {
+		return
+	}
+	if at, bound := b.table.Get(e.Key); !bound || !b.valid(at) || e.At > at.Used {
+		b.put(e)
+	}
+}
+
+// Events implements scorers.Sharer.
+func (b *Bindings) Events() int { return b.table.Places() }
+
+// Event implements scorers.Sharer.
+func (b *Bindings) Event(i int) (scorers.Event, bool) {
+	hash, at, ok := b.table.Place(i)
+	return scorers.Event{Key: hash, At: at.Used, Slot: at.Slot, Gen: at.Gen}, ok && b.valid(at)
 }
 
 // Grow implements scorers.SlotWatcher.

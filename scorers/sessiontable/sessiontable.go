@@ -65,6 +65,15 @@ func (t *Table) Get(hash uint64) (Binding, bool) {
 	return Binding{}, false
 }
 
+// Places returns the number of places for sessions, taken or not, that Place can be asked for.
+func (t *Table) Places() int { return len(t.places) }
+
+// Place returns the session in place i and its binding; false if the place is free.
+func (t *Table) Place(i int) (hash uint64, b Binding, ok bool) {
+	p := &t.places[i]
+	return p.hash, Binding{p.slot, p.gen, p.used}, p.hash != 0
+}
+
 // Put binds a session. If there is no room, the one of a few others that has not been used for longest is forgotten.
 func (t *Table) Put(hash uint64, b Binding) {
 	if 2*(t.count+1) > len(t.places) && t.count < t.limit {

@@ -1,0 +1,183 @@
+package sched
+
+import (
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/fleet"
+	"github.com/zerohop/zerohop/shared/loads"
+	"github.com/zerohop/zerohop/shared/picklog"
+)
+
+// Log takes the records of what this worker does, for its peers. A record is valid during the call only.
+type Log interface {
+	Append(record []byte)
+}
+
+// sharing is what a scheduler has for its peers, the workers that share their knowledge with it.
+type sharing struct {
+	log    Log    // nil if there are none
+	epoch  uint64 // of this VM
+	seq    uint64 // number of the newest record
+	fresh  bool   // it grew since the vector was last asked for
+	record []byte // scratch
+	hashes []uint64
+}
+
+// FoldResult says what became of a peer's record.
+type FoldResult uint8
+
+// The results of Fold.
+const (
+	Folded         FoldResult = iota // applied, or nothing in it is newer than what is known
+	UnknownSubject                   // endpoint, plugin instance or kind that is not known here
+	OtherBlockSize                   // chains of another block size, which mean nothing here
+	BrokenRecord                     // no record
+)
+
+// ShareWith has every pick, change of health and event of a plugin from now on appended to l, one record each, numbered from 1
+// in the given epoch, and makes Vector and Merge work. A nil Log ends that: the worker is alone, as it is from the start, and
+// nothing of its peers counts.
+func (s *Scheduler) ShareWith(l Log, epoch uint64) {
+	x := &s.share
+	if l == nil || epoch != x.epoch {
+		x.seq = 0
+	}
+	x.log, x.epoch = l, epoch
+	s.fleet.Share(l != nil)
+	s.fleet.TakeTransitions()
+}
+
+// Vector returns this worker's load vector (see shared/loads) as of now. snapshot is the version of the snapshot in use. It is
+// valid until the next call that changes something, and may be called between ShareWith and its end only.
+func (s *Scheduler) Vector(now, snapshot uint64) []byte {
+	s.share.fresh = false
+	return s.fleet.Vector(&loads.Header{Epoch: s.share.epoch, At: now, Head: s.share.seq, Snapshot: snapshot})
+}
+
+// VectorChanged reports whether the counts in the vector, or the number of the newest record, may have changed since the last
+// call of Vector.
+func (s *Scheduler) VectorChanged() bool { return s.fleet.VectorChanged() || s.share.fresh }
+
+// Merge makes the vector of the worker with this number count, instead of the one before. Numbers are small. The view is read
+// during the call only.
+func (s *Scheduler) Merge(peer int, v *loads.View) { s.fleet.Merge(peer, v) }
+
+// Leave says that the worker with this number is gone: nothing that it had in flight counts any more.
+func (s *Scheduler) Leave(peer int) { s.fleet.Leave(peer) }
+
+// header returns the header of the next record, about the endpoint in slot.
+func (s *Scheduler) header(now uint64, slot int32) picklog.Header {
+	x := &s.share
+	x.seq++
+	x.fresh = true
+	return picklog.Header{BlockTokens: uint32(s.blockTokens), Epoch: x.epoch, Seq: x.seq, At: now, ID: s.fleet.View().ID[slot]}
+}
+
+// logPick tells the peers that the prompts of p were sent to slot.
+func (s *Scheduler) logPick(now uint64, p *Prompt, slot int32, flags uint8) {
+	x := &s.share
+	if x.log == nil || len(p.Starts) > picklog.MaxChains {
+		return
+	}
+	h := s.header(now, slot)
+	h.Flags = flags
+	x.record = picklog.AppendPick(x.record[:0], &h, p.Starts[1:], p.IDs)
+	x.log.Append(x.record)
+}
+
+// logEvents tells the peers what the pick of slot changed in plugins.
+func (s *Scheduler) logEvents(now uint64, slot int32) {
+	x := &s.share
+	for i := range s.set.sharers {
+		h := &s.set.sharers[i]
+		e, ok := h.TakeEvent()
+		if !ok || x.log == nil {
+			continue
+		}
+		head := s.header(now, slot)
+		x.record = picklog.AppendEvent(x.record[:0], &head, picklog.Event{Instance: h.id, Key: e.Key})
+		x.log.Append(x.record)
+	}
+}
+
+// logHealth tells the peers which endpoints have failed, recovered or are being probed since it was called before.
+func (s *Scheduler) logHealth(now uint64) {
+	x := &s.share
+	if x.log == nil {
+		return
+	}
+	for _, slot := range s.fleet.TakeTransitions() {
+		if s.fleet.View().ID[slot] == 0 {
+			continue
+		}
+		health := s.fleet.Health(slot)
+		h := s.header(now, slot)
+		x.record = picklog.AppendHealth(x.record[:0], &h, picklog.Health{FailedAt: health.FailedAt, Until: health.Until, Level: health.Level})
+		x.log.Append(x.record)
+	}
+}
+
+// Fold applies a record of a peer. It is appended to no log, and counts no load: that comes by vectors only. The record is read
+// during the call only.
+func (s *Scheduler) Fold(record []byte) FoldResult {
+	r, err := picklog.Open(record)
+	if err != nil {
+		return BrokenRecord
+	}
+	slot, ok := s.fleet.Slot(r.ID)
+	if !ok {
+		return UnknownSubject
+	}
+	switch r.Kind {
+	case picklog.KindPick:
+		return s.foldPick(&r, slot)
+	case picklog.KindEvent:
+		e := r.Event()
+		return s.foldEvent(e.Instance, scorers.Event{Key: e.Key, At: r.At, Slot: slot, Gen: s.fleet.Gen(slot)})
+	case picklog.KindHealth:
+		h := r.Health()
+		s.fleet.SetHealth(r.At, slot, fleet.Health{FailedAt: h.FailedAt, Until: h.Until, Level: h.Level})
+		return Folded
+	}
+	return UnknownSubject
+}
+
+// foldPick records the chains of a peer's pick as Commit does with those of an own one. At most as many blocks are looked at as
+// of an own request.
+func (s *Scheduler) foldPick(r *picklog.Record, slot int32) FoldResult {
+	if int(r.BlockTokens) != s.blockTokens {
+		return OtherBlockSize
+	}
+	x := &s.share
+	from := 0
+	for i := range r.Chains() {
+		left := s.maxBlocks - from
+		if left <= 0 {
+			break
+		}
+		x.hashes, from = r.AppendChain(x.hashes[:0], i, from, left)
+		s.index.Record(x.hashes, slot)
+		if i == 0 && r.Flags&picklog.Again == 0 {
+			s.universal.Observe(x.hashes)
+		}
+	}
+	return Folded
+}
+
+// foldEvent applies the event of a peer's plugin to the instance of the same type and name.
+func (s *Scheduler) foldEvent(instance uint64, e scorers.Event) FoldResult {
+	for i := range s.set.sharers {
+		if h := &s.set.sharers[i]; h.id == instance {
+			h.Apply(e)
+			return Folded
+		}
+	}
+	return UnknownSubject
+}
+
+// instanceID names a plugin instance to other workers.
+func instanceID(typ, name string) uint64 { return xxhash.Sum64String(typ + "\x00" + name) }
+
+// bytes returns the memory of what is kept for peers.
+func (x *sharing) bytes() int { return cap(x.record) + 8*cap(x.hashes) }
