@@ -13,7 +13,7 @@
 //     the list comes from must not take endpoints away. An empty list is a statement, to be sent only when it is certain.
 //   - Every endpoint passes [Endpoint.Validate]; no ID and no address stands in a list twice.
 //   - An endpoint's ID is the same in every update and does not depend on what else is in the list. An ID whose address
-//     changes is another endpoint: see [Diff].
+//     changes is another endpoint, because load, cache and open streams belong to the server at the address.
 //   - An update never changes once it is sent: senders and receivers share the lists and the maps in them.
 //   - Run calls update from one goroutine, one call after the other. It returns soon after its context has ended, not
 //     before, and leaves nothing running.
@@ -33,6 +33,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 
 	"github.com/zerohop/zerohop/shared/snapshot"
@@ -49,6 +50,11 @@ type Endpoint struct {
 
 // ID returns namespace/name, by which an endpoint is known everywhere.
 func (e *Endpoint) ID() string { return e.Namespace + "/" + e.Name }
+
+// equal says whether two endpoints are the same one and unchanged.
+func (e *Endpoint) equal(o *Endpoint) bool {
+	return e.Address == o.Address && e.Name == o.Name && e.Namespace == o.Namespace && e.Rank == o.Rank && maps.Equal(e.Labels, o.Labels)
+}
 
 // Validate says what makes e unusable.
 func (e *Endpoint) Validate() error {

@@ -20,6 +20,19 @@ import (
 
 var discardLog = slog.New(slog.DiscardHandler)
 
+// endpoint returns the endpoint default/NAME at an address, with labels given as "key=value".
+func endpoint(name, address string, labels ...string) Endpoint {
+	e := Endpoint{Namespace: "default", Name: name, Address: netip.MustParseAddrPort(address)}
+	for _, l := range labels {
+		if e.Labels == nil {
+			e.Labels = make(map[string]string)
+		}
+		k, v, _ := strings.Cut(l, "=")
+		e.Labels[k] = v
+	}
+	return e
+}
+
 // script is a source that sends what the test tells it to.
 type script chan Update
 
@@ -355,6 +368,23 @@ func TestValidate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// drawList returns a list with everything that a source should not send: names and addresses that repeat, and invalid ones.
+func drawList(t *rapid.T, label string) []Endpoint {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Endpoint {
+		e := Endpoint{
+			Namespace: rapid.SampledFrom([]string{"default", "prod", ""}).Draw(t, "namespace"),
+			Name:      rapid.SampledFrom([]string{"a", "b", "c", "d", "", "x\n"}).Draw(t, "name"),
+			Rank:      rapid.IntRange(-1, 2).Draw(t, "rank"),
+		}
+		ip := rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "::1", "::ffff:10.0.0.1", "0.0.0.0", "ff02::1", "fe80::1%eth0"}).Draw(t, "ip")
+		e.Address = netip.AddrPortFrom(netip.MustParseAddr(ip), rapid.Uint16Range(0, 3).Draw(t, "port"))
+		if rapid.Bool().Draw(t, "labelled") {
+			e.Labels = map[string]string{"l": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "label")}
+		}
+		return e
+	}), 0, 12).Draw(t, label)
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
