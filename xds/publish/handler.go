@@ -30,12 +30,11 @@ import (
 // A report that cannot be read is counted and the poll answered all the same: a filter of another version goes without
 // numbers, not without snapshots. Reports name endpoints by id only; nothing in a request can add an endpoint or an address.
 type Handler struct {
-	Store    *Store
-	Hold     time.Duration // how long a long poll stays open
-	Ready    func() bool
-	Fleet    *Fleet                                // adds up the reports; nil for none
-	OnReport func(node string, report report.View) // gets every report, on the request's goroutine; the view ends with the call; may be nil
-	Log      *slog.Logger                          // gets a line for a refused report, at most one a minute; may be nil
+	Store *Store
+	Hold  time.Duration // how long a long poll stays open
+	Ready func() bool
+	Fleet *Fleet       // adds up the reports; nil for none
+	Log   *slog.Logger // gets a line for a refused report, at most one a minute; may be nil
 
 	counts  handlerCounts
 	refused refusals
@@ -124,9 +123,6 @@ func (h *Handler) takeReport(w http.ResponseWriter, r *http.Request, node string
 		}
 	}
 	h.counts.reports.Add(1)
-	if h.OnReport != nil {
-		h.OnReport(node, v)
-	}
 	return nil
 }
 

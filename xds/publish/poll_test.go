@@ -420,8 +420,6 @@ func TestPost(t *testing.T) {
 			h.Log = slog.New(slog.NewTextHandler(&log, nil))
 			h.Fleet = NewFleet(h.Store)
 			publish(t, h)
-			var got string
-			h.OnReport = func(node string, v report.View) { got += fmt.Sprint(node, " ", v.Process()) }
 			headers := []string{}
 			if tt.node != "" {
 				headers = append(headers, names.HeaderNode, tt.node)
@@ -434,6 +432,10 @@ func TestPost(t *testing.T) {
 				open(t, w)
 			} else if !strings.HasPrefix(w.Body.String(), tt.text) {
 				t.Errorf("text %q", w.Body)
+			}
+			got := ""
+			for _, e := range h.Fleet.Envoys() {
+				got += fmt.Sprint(e.Node, " ", e.Process)
 			}
 			if got != tt.reports {
 				t.Errorf("report %q, want %q", got, tt.reports)
