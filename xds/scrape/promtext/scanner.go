@@ -28,8 +28,6 @@ type Combine uint8
 // The ways to combine.
 const (
 	Newest  Combine = iota // the series with the greatest timestamp, the first of equals; without one it is 0
-	Sum                    // of all series
-	Max                    // of all series
 	Largest                // the series with the largest value, the last of equals; NaN is the least
 )
 
@@ -47,7 +45,7 @@ type Want struct {
 	Match   []Label // only series with all these labels count; at most MaxMatch
 	From    string  // the label that holds the number, an unsigned one; empty means the sample's value
 	Combine Combine // how several series become one number
-	// Texts are labels whose text is wanted, of the series that Newest or Largest chose. Largest takes no From.
+	// Texts are labels whose text is wanted, of the series that Combine chose. Largest takes no From.
 	Texts []string
 }
 
@@ -263,23 +261,12 @@ func (s *Scanner) merge(f *family, at stamp, values []Value) {
 			continue
 		}
 		v, n := &values[i], s.number[i]
-		switch first := !v.Seen; {
-		case first:
+		better := at.after(v.stamp)
+		if s.wants[i].Combine == Largest {
+			better = n >= v.Number || math.IsNaN(v.Number)
+		}
+		if better || !v.Seen {
 			*v = Value{Seen: true, Number: n, stamp: at}
-			s.keepTexts(i, v)
-		case s.wants[i].Combine == Sum:
-			v.Number += n
-		case s.wants[i].Combine == Max:
-			if n > v.Number || math.IsNaN(v.Number) {
-				v.Number = n
-			}
-		case s.wants[i].Combine == Largest:
-			if n >= v.Number || math.IsNaN(v.Number) {
-				v.Number = n
-				s.keepTexts(i, v)
-			}
-		case at.after(v.stamp):
-			v.Number, v.stamp = n, at
 			s.keepTexts(i, v)
 		}
 	}

@@ -28,8 +28,7 @@ var vllm = []promtext.Want{
 // short is what the table asks for.
 var short = []promtext.Want{
 	{Family: "a"},
-	{Family: "a", Combine: promtext.Sum},
-	{Family: "a", Combine: promtext.Max},
+	{Family: "a", Combine: promtext.Largest},
 	{Family: "a", Match: []promtext.Label{{Name: "k", Value: "v"}}},
 	{Family: "a:b", From: "n"},
 	{Family: "ab"},
@@ -51,7 +50,6 @@ var (
 // Indices of short.
 const (
 	newest = iota
-	sum
 	largest
 	matching
 	fromLabel
@@ -68,11 +66,11 @@ func TestScan(t *testing.T) {
 		err        string
 	}{
 		{"empty", "", nil, ""},
-		{"one sample", "a 1\n", numbers{newest: 1, sum: 1, largest: 1}, ""},
-		{"several series", "a 1\na{x=\"y\"} 3\na 2\n", numbers{newest: 1, sum: 6, largest: 3}, ""},
-		{"timestamps", "a 1 10\na{x=\"y\"} 3 30\na 2 20\n", numbers{newest: 3, sum: 6, largest: 3}, ""},
-		{"negative timestamp", "a 1 -5\na{x=\"y\"} 3\n", numbers{newest: 3, sum: 4, largest: 3}, ""},
-		{"match", "a{k=\"w\"} 1\na{j=\"i\",k=\"v\"} 2\na{k=\"v\",} 3\n", numbers{newest: 1, sum: 6, largest: 3, matching: 2}, ""},
+		{"one sample", "a 1\n", numbers{newest: 1, largest: 1}, ""},
+		{"several series", "a 1\na{x=\"y\"} 3\na 2\n", numbers{newest: 1, largest: 3}, ""},
+		{"timestamps", "a 1 10\na{x=\"y\"} 3 30\na 2 20\n", numbers{newest: 3, largest: 3}, ""},
+		{"negative timestamp", "a 1 -5\na{x=\"y\"} 3\n", numbers{newest: 3, largest: 3}, ""},
+		{"match", "a{k=\"w\"} 1\na{j=\"i\",k=\"v\"} 2\na{k=\"v\",} 3\n", numbers{newest: 1, largest: 3, matching: 2}, ""},
 		{"number in a label", "a:b{m=\"1\",n=\"32\",o=\"2\"} 1\n", numbers{fromLabel: 32}, ""},
 		{"None in a label", "a:b{n=\"None\"} 1\n", numbers{fromLabel: nan}, ""},
 		{"empty label", "a:b{n=\"\"} 1\n", numbers{fromLabel: nan}, ""},
@@ -80,20 +78,20 @@ func TestScan(t *testing.T) {
 		{"largest label", "a:b{n=\"4294967295\"} 1\n", numbers{fromLabel: math.MaxUint32}, ""},
 		{"missing label", "a:b 1\n", numbers{fromLabel: nan}, ""},
 		{"names that begin alike", "ab 1\na:bc 2\nabc 3\na_ 4\n", numbers{longer: 1}, ""},
-		{"numbers", "a -1.5e-3\nab +Inf\na:b 0\n", numbers{newest: -1.5e-3, sum: -1.5e-3, largest: -1.5e-3, longer: math.Inf(1), fromLabel: nan}, ""},
-		{"not a number", "a NaN\n", numbers{newest: nan, sum: nan, largest: nan}, ""},
-		{"maximum beside NaN", "a NaN\na{x=\"y\"} 3\na{x=\"z\"} NaN\n", numbers{newest: nan, sum: nan, largest: 3}, ""},
-		{"types", "# HELP a text\n# TYPE a gauge\na 1\n# TYPE ab COUNTER\nab 2\n", numbers{newest: 1, sum: 1, largest: 1, longer: 2}, ""},
+		{"numbers", "a -1.5e-3\nab +Inf\na:b 0\n", numbers{newest: -1.5e-3, largest: -1.5e-3, longer: math.Inf(1), fromLabel: nan}, ""},
+		{"not a number", "a NaN\n", numbers{newest: nan, largest: nan}, ""},
+		{"maximum beside NaN", "a NaN\na{x=\"y\"} 3\na{x=\"z\"} NaN\n", numbers{newest: nan, largest: 3}, ""},
+		{"types", "# HELP a text\n# TYPE a gauge\na 1\n# TYPE ab COUNTER\nab 2\n", numbers{newest: 1, largest: 1, longer: 2}, ""},
 		{"histogram has no value", "# TYPE a histogram\na_sum 1\na{le=\"1\"} 1\n", nil, ""},
 		{"summary has no value", "# TYPE a:b summary\na:b{n=\"1\",quantile=\"0.5\"} 1\n", nil, ""},
-		{"blanks", " \t\n\ta \t{ k = \"v\" , }\t1\t2\n#\tTYPE  ab\tgauge\n  # x\n#\n#TYPE\n", numbers{newest: 1, sum: 1, largest: 1, matching: 1}, ""},
-		{"no blanks", "a{k=\"v\"}1\nab+2\n", numbers{newest: 1, sum: 1, largest: 1, matching: 1, longer: 2}, ""},
-		{"escapes", "a{x=\"\\\"}\\\\\\n\",k=\"v\"} 1\na{k=\"v\\\\\"} 2\n", numbers{newest: 1, sum: 3, largest: 2, matching: 1}, ""},
-		{"name in quotes", "# TYPE \"ab\" gauge\n\"ab\" 1\n\"a\"{k=\"v\"} 2\n", numbers{longer: 1, newest: 2, sum: 2, largest: 2, matching: 2}, ""},
-		{"name in braces", "{\"a:b\",\"n\"=\"7\"} 1\n{k=\"v\", a} 2\n{\"x\"} 3\n{}\n{\"", numbers{fromLabel: 7, newest: 2, sum: 2, largest: 2, matching: 2}, "line 5: the page ends within a line"},
-		{"broken lines elsewhere", "up{\nup\n<html>\n{x=\"\n{\"y\n\"z\n# TYPE up nonsense\n# HELP up \\x\n\xff\na 1\n", numbers{newest: 1, sum: 1, largest: 1}, ""},
-		{"OpenMetrics", "# TYPE a info\n# UNIT a x\na 1 1.5 # {t=\"x\"} 1 2\na{x=\"y\"} 2 1.25\na{x=\"z\"} 3 # {} 1\n# EOF", numbers{newest: 1, sum: 6, largest: 3}, ""},
-		{"blank end", "a 1\n \t", numbers{newest: 1, sum: 1, largest: 1}, ""},
+		{"blanks", " \t\n\ta \t{ k = \"v\" , }\t1\t2\n#\tTYPE  ab\tgauge\n  # x\n#\n#TYPE\n", numbers{newest: 1, largest: 1, matching: 1}, ""},
+		{"no blanks", "a{k=\"v\"}1\nab+2\n", numbers{newest: 1, largest: 1, matching: 1, longer: 2}, ""},
+		{"escapes", "a{x=\"\\\"}\\\\\\n\",k=\"v\"} 1\na{k=\"v\\\\\"} 2\n", numbers{newest: 1, largest: 2, matching: 1}, ""},
+		{"name in quotes", "# TYPE \"ab\" gauge\n\"ab\" 1\n\"a\"{k=\"v\"} 2\n", numbers{longer: 1, newest: 2, largest: 2, matching: 2}, ""},
+		{"name in braces", "{\"a:b\",\"n\"=\"7\"} 1\n{k=\"v\", a} 2\n{\"x\"} 3\n{}\n{\"", numbers{fromLabel: 7, newest: 2, largest: 2, matching: 2}, "line 5: the page ends within a line"},
+		{"broken lines elsewhere", "up{\nup\n<html>\n{x=\"\n{\"y\n\"z\n# TYPE up nonsense\n# HELP up \\x\n\xff\na 1\n", numbers{newest: 1, largest: 1}, ""},
+		{"OpenMetrics", "# TYPE a info\n# UNIT a x\na 1 1.5 # {t=\"x\"} 1 2\na{x=\"y\"} 2 1.25\na{x=\"z\"} 3 # {} 1\n# EOF", numbers{newest: 1, largest: 3}, ""},
+		{"blank end", "a 1\n \t", numbers{newest: 1, largest: 1}, ""},
 		{"no line end", "a 1\na 1", nil, "line 2: the page ends within a line"},
 		{"ends in a comment", "a 1\n# EO", nil, "line 2: the page ends within a line"},
 		{"no value", "a\n", nil, "line 1: a: the value is no number"},

@@ -54,21 +54,12 @@ func read(f *dto.MetricFamily, w *promtext.Want) promtext.Value {
 				continue
 			}
 			out.Number = number
-		case w.Combine == promtext.Sum:
-			out.Number += number
-		case w.Combine == promtext.Max:
-			if number > out.Number || math.IsNaN(out.Number) {
-				out.Number = number
-			}
 		case m.GetTimestampMs() > newest:
 			out.Number = number
 		default:
 			continue
 		}
-		newest, out.Seen = m.GetTimestampMs(), true
-		if w.Combine == promtext.Newest || w.Combine == promtext.Largest {
-			out.Texts = texts(m, w.Texts)
-		}
+		newest, out.Seen, out.Texts = m.GetTimestampMs(), true, texts(m, w.Texts)
 	}
 	return out
 }
