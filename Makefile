@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vllm conformance replay bench bench-agent bench-scorers fuzz lint fmt clean
+.PHONY: help run build test test-vllm conformance replay bench bench-sharing bench-agent bench-scorers fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -48,6 +48,9 @@ replay: ## replay a trace through Envoy, with zerohop and round robin, into buil
 
 bench: ## measure what the filter costs, into build/out/bench.json
 	$(GO) run ./e2e/bench -json $(OUT)/bench.json -assert
+
+bench-sharing: ## measure what it costs that workers share what they know, into build/out/bench_sharing.json
+	$(GO) run ./e2e/bench -sharing -json $(OUT)/bench_sharing.json -assert
 
 bench-agent: ## measure what the agent costs with 100 and 1 000 endpoints, into build/out/bench_agent.json
 	$(GO) run ./e2e/benchagent -json $(OUT)/bench_agent.json -assert

@@ -6,6 +6,10 @@
 //	go run ./e2e/bench -json build/out/bench.json
 //
 // With EPP=/path/to/epp in the environment llm-d's endpoint picker is one more variant.
+//
+//	go run ./e2e/bench -sharing -json build/out/bench_sharing.json
+//
+// measures instead what it costs that the workers of one Envoy share what they know.
 package main
 
 import (
@@ -19,6 +23,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/zerohop/zerohop/e2e/harness"
 )
 
 const (
@@ -33,11 +39,12 @@ var (
 )
 
 type options struct {
-	json   string
-	svg    string
-	short  bool
-	assert bool
-	only   string
+	json    string
+	svg     string
+	short   bool
+	assert  bool
+	only    string
+	sharing bool
 }
 
 func main() {
@@ -46,6 +53,7 @@ func main() {
 	flag.BoolVar(&o.short, "short", false, "fewer and shorter rounds: under a minute")
 	flag.BoolVar(&o.assert, "assert", false, "fail when zerohop's CPU time per request exceeds its budget")
 	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, floor, zerohop, epp")
+	flag.BoolVar(&o.sharing, "sharing", false, "measure what sharing between workers costs")
 	flag.Parse()
 	o.svg = strings.TrimSuffix(o.json, filepath.Ext(o.json)) + ".svg"
 	if err := run(o); err != nil {
@@ -70,7 +78,9 @@ func run(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	variants, err := startVariants(ctx, dir, o.only, servers)
+	starting, cancelStart := context.WithTimeout(ctx, startTimeout)
+	defer cancelStart()
+	variants, err := startVariants(o.only, o.starts(starting, dir, servers))
 	defer func() {
 		for _, v := range variants {
 			v.stop()
@@ -79,7 +89,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	b := newBench(variants, o.short)
+	b := newBench(variants, o)
 	results, err := b.all(ctx)
 	if err != nil {
 		return err
@@ -88,12 +98,15 @@ func run(o options) error {
 }
 
 // newBench plans the rounds: about three and a half minutes in full, under one in short.
-func newBench(variants []*variant, short bool) *bench {
-	b := &bench{variants: variants, rounds: 21, length: 300 * time.Millisecond}
-	if short {
+func newBench(variants []*variant, o options) *bench {
+	b := &bench{variants: variants, rounds: 21, length: 300 * time.Millisecond, sizes: sizes, connections: connections}
+	if o.sharing {
+		b.sizes, b.connections = sharingSizes, sharingConnections
+	}
+	if o.short {
 		b.rounds, b.length = 5, 200*time.Millisecond
 	}
-	b.repeats = b.rounds * len(variants) * len(sizes) * len(connections) / 2
+	b.repeats = b.rounds * len(variants) * len(b.sizes) * len(b.connections) / 2
 	b.progress = func(s string) { fmt.Fprintf(os.Stderr, "\r%s ", s) }
 	if i, err := os.Stderr.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
 		b.progress = func(string) {} // a log file needs no line that overwrites itself
@@ -115,8 +128,8 @@ func (b *bench) all(ctx context.Context) ([]Result, error) {
 		}
 	}
 	var results []Result
-	for _, size := range sizes {
-		for _, conns := range connections {
+	for _, size := range b.sizes {
+		for _, conns := range b.connections {
 			r, err := b.cell(ctx, size, conns)
 			if err != nil {
 				return nil, err
@@ -143,6 +156,9 @@ func report(o options, b *bench, results []Result) error {
 	if err := os.WriteFile(o.json, append(text, '\n'), 0o644); err != nil {
 		return err
 	}
+	if o.sharing {
+		return reportSharing(os.Stdout, results, o.assert)
+	}
 	if err := os.WriteFile(o.svg, plot(results), 0o644); err != nil {
 		return err
 	}
@@ -152,25 +168,38 @@ func report(o options, b *bench, results []Result) error {
 	return nil
 }
 
-// startVariants starts the variants in the order of the results. What it returns is to be stopped even on error.
-func startVariants(ctx context.Context, dir, only string, servers *backends) (started []*variant, err error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for _, s := range []struct {
-		name  string
-		skip  bool
-		start func() (*variant, error)
-	}{
-		{direct, false, func() (*variant, error) { return startStatic(ctx, dir, direct, "", servers.addrs()) }},
-		{empty, false, func() (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
-		{floor, false, func() (*variant, error) { return startFloor(ctx, dir, servers.endpoints()) }},
-		{zerohop, false, func() (*variant, error) { return startZerohop(ctx, servers.endpoints()) }},
-		{epp, os.Getenv("EPP") == "", func() (*variant, error) { return startEPP(ctx, dir, os.Getenv("EPP"), servers.endpoints()) }},
-	} {
-		if s.skip || (only != "" && !strings.Contains(","+only+",", ","+s.name+",")) {
+// start is how to start one variant.
+type start struct {
+	name string
+	run  func() (*variant, error)
+}
+
+// starts returns what is to be started, in the order of the results.
+func (o options) starts(ctx context.Context, dir string, servers *backends) []start {
+	if o.sharing {
+		return sharingStarts(ctx, dir, servers)
+	}
+	list := []start{
+		{direct, func() (*variant, error) { return startStatic(ctx, dir, direct, "", 1, servers.addrs()) }},
+		{empty, func() (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
+		{floor, func() (*variant, error) { return startFloor(ctx, dir, servers.endpoints()) }},
+		{zerohop, func() (*variant, error) {
+			return startZerohop(ctx, harness.Options{Name: zerohop}, servers.endpoints())
+		}},
+	}
+	if picker := os.Getenv("EPP"); picker != "" {
+		list = append(list, start{epp, func() (*variant, error) { return startEPP(ctx, dir, picker, servers.endpoints()) }})
+	}
+	return list
+}
+
+// startVariants starts those of the variants that only names, or all. What it returns is to be stopped even on error.
+func startVariants(only string, starts []start) (started []*variant, err error) {
+	for _, s := range starts {
+		if only != "" && !strings.Contains(","+only+",", ","+s.name+",") {
 			continue
 		}
-		v, err := s.start()
+		v, err := s.run()
 		if err != nil {
 			return started, fmt.Errorf("start %s: %w", s.name, err)
 		}

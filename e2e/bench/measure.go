@@ -27,10 +27,11 @@ type round struct {
 
 // bench measures all variants on one machine.
 type bench struct {
-	variants []*variant
-	rounds   int
-	length   time.Duration // of one round
-	repeats  int           // rounds that may still be repeated, over the whole run
+	variants           []*variant
+	sizes, connections []int
+	rounds             int
+	length             time.Duration // of one round
+	repeats            int           // rounds that may still be repeated, over the whole run
 	disturbed,
 	total int // rounds that count, and how many of them were disturbed
 	serial   uint64

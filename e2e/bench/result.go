@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -42,7 +43,7 @@ func printResults(w io.Writer, results []Result) error {
 	fmt.Fprintln(tw, "bytes\tconns\tvariant\tp50 µs\tp99 µs\tCPU µs/req\tadded p50\tadded CPU\tCPU ratio\t")
 	_, cells := byVariant(results)
 	for _, r := range results {
-		d := cells[key{r.SizeBytes, r.Conns}][direct]
+		d := cells[key{r.SizeBytes, r.Conns}][baseline(r.Variant)]
 		fmt.Fprintf(tw, "%d\t%d\t%s\t%.0f\t%.0f\t%.1f\t%+.0f\t%+.1f\t%.2f\t\n", r.SizeBytes, r.Conns, r.Variant,
 			r.P50us, r.P99us, r.CPUus, r.P50us-d.P50us, r.CPUus-d.CPUus, r.CPUus/d.CPUus)
 	}
@@ -50,6 +51,14 @@ func printResults(w io.Writer, results []Result) error {
 		return err
 	}
 	return printPicker(w, results)
+}
+
+// baseline returns the variant without filter that a variant is compared with.
+func baseline(variant string) string {
+	if _, workers, ok := strings.Cut(variant, "-"); ok {
+		return direct + "-" + workers
+	}
+	return direct
 }
 
 // printPicker says how many times the CPU time that zerohop adds the endpoint picker adds, where both were measured.

@@ -30,7 +30,7 @@ func (b *bench) settle(ctx context.Context, v *variant) error {
 		if err != nil {
 			return err
 		}
-		src := newBodies(sizes[i%len(sizes)]).source(&b.serial)
+		src := newBodies(b.sizes[i%len(b.sizes)]).source(&b.serial)
 		report := v.client(settleConns).Closed(ctx, src, settleSlice)
 		if report.Failed() > 0 {
 			return fmt.Errorf("warm up: %v", report.Errors)

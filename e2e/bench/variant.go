@@ -77,14 +77,14 @@ func (v *variant) stop() {
 	v.close()
 }
 
-// startStatic starts an Envoy with a static cluster and, if module is not empty, that Wasm filter.
-func startStatic(ctx context.Context, dir, name, module string, endpoints []string) (*variant, error) {
+// startStatic starts an Envoy with a static cluster, that many workers and, if module is not empty, that Wasm filter.
+func startStatic(ctx context.Context, dir, name, module string, workers int, endpoints []string) (*variant, error) {
 	ports, err := harness.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
 	e, err := harness.StartEnvoy(harness.EnvoyOptions{
-		Name: name, Dir: dir, Admin: ports[1],
+		Name: name, Dir: dir, Admin: ports[1], Concurrency: workers,
 		Bootstrap: harness.StaticBootstrap(harness.StaticOptions{
 			Listen: ports[0], Admin: ports[1], Endpoints: endpoints, Module: module,
 		}),
@@ -111,18 +111,19 @@ func startEmpty(ctx context.Context, dir string, endpoints []string) (*variant, 
 	if err := harness.BuildModule(root, module, "./e2e/bench/emptymodule"); err != nil {
 		return nil, err
 	}
-	return startStatic(ctx, dir, empty, module, endpoints)
+	return startStatic(ctx, dir, empty, module, 1, endpoints)
 }
 
 // startZerohop starts the whole of zerohop as "zerohop render" configures it, without the access log, which the other
-// variants do not have either.
-func startZerohop(ctx context.Context, endpoints []harness.Endpoint) (*variant, error) {
-	s, err := harness.Start(ctx, harness.Options{Name: zerohop, Endpoints: endpoints, Edit: removeAccessLog})
+// variants do not have either. The name in o is the variant's.
+func startZerohop(ctx context.Context, o harness.Options, endpoints []harness.Endpoint) (*variant, error) {
+	o.Endpoints, o.Edit = endpoints, removeAccessLog
+	s, err := harness.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	return &variant{
-		name: zerohop, envoy: s.Envoy, other: s.Agent, url: s.URL(),
+		name: o.Name, envoy: s.Envoy, other: s.Agent, url: s.URL(),
 		close: func() { s.Close() }, clients: map[int]*loadgen.Client{},
 	}, nil
 }

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestReportSharing(t *testing.T) {
+	of := func(direct, alone, shared float64) []Result {
+		return []Result{{Variant: directOf(4), CPUus: direct}, {Variant: aloneOf(4), CPUus: alone}, {Variant: sharedOf(4), CPUus: shared}}
+	}
+	tests := []struct {
+		name    string
+		results []Result
+		wantErr string
+	}{
+		{"within the budget", of(100, 150, 154), ""},
+		{"above the budget", of(100, 150, 156), "with 4 workers sharing adds 12 %"},
+		{"not measured", of(100, 150, 154)[:2], "between 4 workers was not measured"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := reportSharing(io.Discard, tt.results, true)
+			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+				t.Errorf("error %v, want %q", err, tt.wantErr)
+			}
+			if err := reportSharing(io.Discard, tt.results, false); err != nil {
+				t.Errorf("not asserted, and yet %v", err)
+			}
+		})
+	}
+	var text strings.Builder
+	if err := printResults(&text, of(100, 150, 154)); err != nil || !strings.Contains(text.String(), "1.54") {
+		t.Errorf("error %v, table:\n%s", err, text.String())
+	}
+}
