@@ -6,13 +6,13 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/zerohop/zerohop/shared/goldentest"
 )
 
 // fleet returns n scraped endpoints and encodes them as version 1.
@@ -242,27 +242,8 @@ func TestDeltaGolden(t *testing.T) {
 	if !ok {
 		t.Fatal("no delta")
 	}
-	path := filepath.Join("testdata", "v1.delta.bin")
-	if *writeGolden {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Write(want); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := goldentest.Read(t, "v1.delta.bin", want)
 	checkDelta(t, base, got, next)
-	if !bytes.Equal(got, want) {
-		t.Error("the encoder writes other bytes than the golden file")
-	}
 }
 
 // FuzzDelta makes two snapshots from a seed: apply(base, delta(base, next)) is next.

@@ -1,15 +1,14 @@
 package snapshot
 
 import (
-	"bytes"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/zerohop/zerohop/shared/goldentest"
 )
 
 // TestFactsGolden reads the files of the format with facts. They are never rewritten.
@@ -24,21 +23,7 @@ func TestFactsGolden(t *testing.T) {
 		t.Fatal("no delta")
 	}
 	for name, want := range map[string][]byte{"v1.facts.bin": mustExtras(t, 0x0102030405060708, sample(), factsSample(t)), "v1.facts.delta.bin": delta} {
-		path := filepath.Join("testdata", name)
-		if *writeGolden {
-			if _, err := os.Stat(path); err != nil {
-				if err := os.WriteFile(path, want, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: the encoder writes other bytes than the golden file", name)
-		}
+		got := goldentest.Read(t, name, want)
 		if IsDelta(got) {
 			checkDelta(t, base, got, next)
 			continue
