@@ -210,6 +210,9 @@ func (t *Table) note(s int32) {
 	}
 }
 
+// HeardAt returns the time of the newest change of the health of slot that is known of.
+func (t *Table) HeardAt(slot int32) uint64 { return t.share.heard[slot] }
+
 // growShare makes room for n slots.
 func (t *Table) growShare(n int) {
 	x := &t.share

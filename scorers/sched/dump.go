@@ -2,6 +2,7 @@ package sched
 
 import (
 	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/fleet"
 	"github.com/zerohop/zerohop/shared/picklog"
 )
 
@@ -13,8 +14,8 @@ type DumpCursor struct {
 	slot    int32  // next endpoint; past the last one the plugins follow
 	gen     uint32 // of it, while it is written in parts
 	skipped uint32 // blocks of it that stand in earlier chunks
-	sharer  int    // next plugin
-	place   int    // next of its places
+	sharer  int    // next plugin; past the last one the health of endpoints follows
+	place   int    // next of its places, or next slot
 }
 
 // AppendDump appends to dst one chunk (see shared/picklog) of at most limit bytes of what this scheduler knows, which Restore of
@@ -29,7 +30,11 @@ func (s *Scheduler) AppendDump(dst []byte, now uint64, c *DumpCursor, limit int)
 		return dst
 	}
 	dst = s.dumpEvents(dst, c, end)
-	if c.sharer >= len(s.set.sharers) {
+	if c.sharer < len(s.set.sharers) {
+		return dst
+	}
+	dst = s.dumpHealth(dst, c, end)
+	if c.place >= s.fleet.Slots() {
 		*c = DumpCursor{}
 	}
 	return dst
@@ -94,6 +99,27 @@ func (s *Scheduler) dumpEvents(dst []byte, c *DumpCursor, end int) []byte {
 	return dst
 }
 
+// dumpHealth appends the endpoints that have failed until dst has end bytes.
+func (s *Scheduler) dumpHealth(dst []byte, c *DumpCursor, end int) []byte {
+	at := len(dst)
+	if end-at < picklog.SectionHeaderLen+picklog.HealthLen {
+		return dst
+	}
+	dst = picklog.AppendSection(dst, picklog.SectionHealth, 0, 0)
+	for ; c.place < s.fleet.Slots() && end-len(dst) >= picklog.HealthLen; c.place++ {
+		slot := int32(c.place)
+		h := s.fleet.Health(slot)
+		if id := s.fleet.View().ID[slot]; id != 0 && h.Level > 0 {
+			dst = picklog.AppendStateHealth(dst, &picklog.StateHealth{ID: id, At: s.fleet.HeardAt(slot), Health: picklog.Health(h)})
+		}
+	}
+	if len(dst) == at+picklog.SectionHeaderLen {
+		return dst[:at]
+	}
+	picklog.CloseSection(dst, at)
+	return dst
+}
+
 // Restore takes over what a chunk of AppendDump tells of endpoints and plugins that are known here, and returns how many blocks
 // it added; false if it is no chunk, or one of another block size. What is known here already counts as more recent. Chunks are
 // to be restored in the order in which they were written, and before the records that were logged since are folded. The chunk
@@ -104,15 +130,13 @@ func (s *Scheduler) Restore(chunk []byte) (blocks int, ok bool) {
 		return 0, false
 	}
 	for c.Next() {
-		if c.Kind == picklog.SectionBlocks {
+		switch c.Kind {
+		case picklog.SectionBlocks:
 			blocks += s.restoreBlocks(&c)
-			continue
-		}
-		for i := range c.Len() {
-			e := c.Event(i)
-			if slot, ok := s.fleet.Slot(e.ID); ok {
-				s.foldEvent(c.ID, scorers.Event{Key: e.Key, At: e.At, Slot: slot, Gen: s.fleet.Gen(slot)})
-			}
+		case picklog.SectionEvents:
+			s.restoreEvents(&c)
+		case picklog.SectionHealth:
+			s.restoreHealth(&c)
 		}
 	}
 	return blocks, true
@@ -133,4 +157,25 @@ func (s *Scheduler) restoreBlocks(c *picklog.Chunk) (added int) {
 		added += s.index.Restore(slot, few[:n])
 	}
 	return added
+}
+
+// restoreEvents takes over one section of events.
+func (s *Scheduler) restoreEvents(c *picklog.Chunk) {
+	for i := range c.Len() {
+		e := c.Event(i)
+		if slot, ok := s.fleet.Slot(e.ID); ok {
+			s.foldEvent(c.ID, scorers.Event{Key: e.Key, At: e.At, Slot: slot, Gen: s.fleet.Gen(slot)})
+		}
+	}
+}
+
+// restoreHealth takes over one section of endpoints that have failed.
+func (s *Scheduler) restoreHealth(c *picklog.Chunk) {
+	var x picklog.StateHealth
+	for i := range c.Len() {
+		c.Health(i, &x)
+		if slot, ok := s.fleet.Slot(x.ID); ok {
+			s.fleet.SetHealth(x.At, slot, fleet.Health(x.Health))
+		}
+	}
 }

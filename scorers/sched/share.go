@@ -89,10 +89,13 @@ func (s *Scheduler) logPick(now uint64, p *Prompt, slot int32, flags uint8) {
 // logEvents tells the peers what the pick of slot changed in plugins.
 func (s *Scheduler) logEvents(now uint64, slot int32) {
 	x := &s.share
+	if x.log == nil {
+		return
+	}
 	for i := range s.set.sharers {
 		h := &s.set.sharers[i]
 		e, ok := h.TakeEvent()
-		if !ok || x.log == nil {
+		if !ok {
 			continue
 		}
 		head := s.header(now, slot)
@@ -111,9 +114,8 @@ func (s *Scheduler) logHealth(now uint64) {
 		if s.fleet.View().ID[slot] == 0 {
 			continue
 		}
-		health := s.fleet.Health(slot)
 		h := s.header(now, slot)
-		x.record = picklog.AppendHealth(x.record[:0], &h, picklog.Health{FailedAt: health.FailedAt, Until: health.Until, Level: health.Level})
+		x.record = picklog.AppendHealth(x.record[:0], &h, picklog.Health(s.fleet.Health(slot)))
 		x.log.Append(x.record)
 	}
 }
@@ -136,8 +138,7 @@ func (s *Scheduler) Fold(record []byte) FoldResult {
 		e := r.Event()
 		return s.foldEvent(e.Instance, scorers.Event{Key: e.Key, At: r.At, Slot: slot, Gen: s.fleet.Gen(slot)})
 	case picklog.KindHealth:
-		h := r.Health()
-		s.fleet.SetHealth(r.At, slot, fleet.Health{FailedAt: h.FailedAt, Until: h.Until, Level: h.Level})
+		s.fleet.SetHealth(r.At, slot, fleet.Health(r.Health()))
 		return Folded
 	}
 	return UnknownSubject

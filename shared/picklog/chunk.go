@@ -9,6 +9,7 @@ type Section uint16
 const (
 	SectionBlocks Section = 1 // blocks that an endpoint holds
 	SectionEvents Section = 2 // events that make up the state of a plugin
+	SectionHealth Section = 3 // endpoints that have failed
 )
 
 // Lengths that a writer has to know to keep a chunk below a limit.
@@ -17,6 +18,7 @@ const (
 	SectionHeaderLen = 24
 	BlockLen         = 8
 	EventLen         = 24
+	HealthLen        = 40
 )
 
 const magicChunk = 'D'
@@ -48,6 +50,13 @@ type StateEvent struct {
 	At  uint64 // monotonic nanoseconds
 }
 
+// StateHealth is what is known of one endpoint that has failed.
+type StateHealth struct {
+	ID uint64
+	At uint64 // monotonic nanoseconds from which that is known
+	Health
+}
+
 // AppendChunk appends a chunk without sections to dst and returns the extended slice.
 func AppendChunk(dst []byte, h *ChunkHeader) []byte {
 	le := binary.LittleEndian
@@ -57,8 +66,9 @@ func AppendChunk(dst []byte, h *ChunkHeader) []byte {
 	return le.AppendUint64(dst, h.At)
 }
 
-// AppendSection appends the header of a section to dst. What follows it is for AppendHashes or AppendStateEvent, and CloseSection
-// ends it. id is of an endpoint or an instance; skipped is the number of blocks of the endpoint that earlier sections have.
+// AppendSection appends the header of a section to dst. What follows it is for AppendHashes, AppendStateEvent or
+// AppendStateHealth, and CloseSection ends it. id is of an endpoint, of an instance or 0, as the kind says; skipped is the number
+// of blocks of the endpoint that earlier sections have.
 func AppendSection(dst []byte, kind Section, id uint64, skipped uint32) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint32(dst, SectionHeaderLen)
@@ -84,22 +94,34 @@ func AppendStateEvent(dst []byte, e StateEvent) []byte {
 	return le.AppendUint64(dst, e.At)
 }
 
+// AppendStateHealth appends an endpoint to a section of kind SectionHealth.
+func AppendStateHealth(dst []byte, x *StateHealth) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint64(dst, x.ID)
+	dst = le.AppendUint64(dst, x.At)
+	dst = le.AppendUint64(dst, x.FailedAt)
+	dst = le.AppendUint64(dst, x.Until)
+	return le.AppendUint64(dst, uint64(x.Level))
+}
+
 // CloseSection ends the section that begins at start and reaches to the end of b.
 func CloseSection(b []byte, start int) {
 	le, x := binary.LittleEndian, b[start:]
 	le.PutUint32(x[secLen:], uint32(len(x)))
-	le.PutUint32(x[secCount:], uint32((len(x)-SectionHeaderLen)/unit(Section(le.Uint16(x[secKind:])))))
+	le.PutUint32(x[secCount:], uint32((len(x)-SectionHeaderLen)/max(unit(Section(le.Uint16(x[secKind:]))), 1)))
 }
 
-// unit returns the length of one element of a section; 1 for a kind that is not known.
+// unit returns the length of one element of a section; 0 for a kind that is not known.
 func unit(kind Section) int {
 	switch kind {
 	case SectionBlocks:
 		return BlockLen
 	case SectionEvents:
 		return EventLen
+	case SectionHealth:
+		return HealthLen
 	}
-	return 1
+	return 0
 }
 
 // Chunk reads a chunk in place, one section after the other; see OpenChunk.
@@ -133,11 +155,7 @@ func OpenChunk(b []byte) (Chunk, error) {
 			return Chunk{}, ErrTruncated
 		}
 		n, count := uint64(le.Uint32(rest[secLen:])), uint64(le.Uint32(rest[secCount:]))
-		known := uint64(0)
-		if kind := Section(le.Uint16(rest[secKind:])); kind == SectionBlocks || kind == SectionEvents {
-			known = count * uint64(unit(kind))
-		}
-		if n < SectionHeaderLen+known || n > uint64(len(rest)) {
+		if known := count * uint64(unit(Section(le.Uint16(rest[secKind:])))); n < SectionHeaderLen+known || n > uint64(len(rest)) {
 			return Chunk{}, ErrLength
 		}
 		rest = rest[n:]
@@ -153,14 +171,14 @@ func (c *Chunk) Next() bool {
 		c.rest = c.rest[len(b):]
 		c.Kind, c.ID, c.Skipped = Section(le.Uint16(b[secKind:])), le.Uint64(b[secID:]), le.Uint32(b[secSkipped:])
 		c.count, c.body = int(le.Uint32(b[secCount:])), b[SectionHeaderLen:]
-		if c.Kind == SectionBlocks || c.Kind == SectionEvents {
+		if unit(c.Kind) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Len returns the number of blocks or events of the section.
+// Len returns the number of blocks, events or endpoints of the section.
 func (c *Chunk) Len() int { return c.count }
 
 // Hash returns block i of a section of kind SectionBlocks.
@@ -170,4 +188,10 @@ func (c *Chunk) Hash(i int) uint64 { return binary.LittleEndian.Uint64(c.body[Bl
 func (c *Chunk) Event(i int) StateEvent {
 	le, b := binary.LittleEndian, c.body[EventLen*i:]
 	return StateEvent{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])}
+}
+
+// Health fills x with endpoint i of a section of kind SectionHealth.
+func (c *Chunk) Health(i int, x *StateHealth) {
+	le, b := binary.LittleEndian, c.body[HealthLen*i:]
+	*x = StateHealth{le.Uint64(b), le.Uint64(b[8:]), Health{le.Uint64(b[16:]), le.Uint64(b[24:]), le.Uint32(b[32:])}}
 }

@@ -46,14 +46,15 @@
 //
 //	section     offset  size  field
 //	                 0     4  length in bytes, everything included
-//	                 4     2  kind: 1 blocks, 2 events
+//	                 4     2  kind: 1 blocks, 2 events, 3 health
 //	                 6     2  zero
-//	                 8     8  blocks: id of the endpoint. Events: instance, as in a record
-//	                16     4  blocks: how many more recently used ones stand in earlier sections. Events: zero
+//	                 8     8  blocks: id of the endpoint. Events: instance, as in a record. Health: zero
+//	                16     4  blocks: how many more recently used ones stand in earlier chunks. Others: zero
 //	                20     4  count of what follows
 //
 // Blocks are chain hashes of 8 bytes each, most recently used first. Events are 24 bytes each: id of the endpoint, key, and
-// monotonic nanoseconds.
+// monotonic nanoseconds. Health is 40 bytes for each endpoint that has failed: its id, monotonic nanoseconds from which that is
+// known, then the numbers of a record of kind health; the last one takes 8 bytes.
 //
 // # Slot
 //
