@@ -40,11 +40,12 @@ func (v *VM) attemptHeaders(id uint32) Action {
 
 // retry books an attempt after the first.
 func (v *VM) retry(s *stream, slot int32, gen uint32) {
-	v.sched.Retry(v.host.Now(), &s.d, slot, gen)
+	v.sched.Retry(v.clock(), &s.d, slot, gen)
 	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	s.responded, s.firstByte, s.announced = false, false, false
 	v.stats.n[cRetries]++
 	v.logAttempt(s)
+	v.publish()
 }
 
 // attemptListed handles an attempt of a request that was sent by a list. Envoy has taken the next address that its cluster
@@ -55,8 +56,9 @@ func (v *VM) attemptListed(s *stream, first bool) {
 	}
 	slot := v.sched.Find(&s.d, v.host.Property(names.PropertyUpstreamAddress))
 	if first {
-		if v.sched.Redirect(v.host.Now(), &s.d, slot) {
+		if v.sched.Redirect(v.clock(), &s.d, slot) {
 			v.logAttempt(s)
+			v.publish()
 		}
 		return
 	}
@@ -142,6 +144,7 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 		v.decorate(s)
 		s.replied = true
 	}
+	v.publish()
 	return Continue
 }
 
@@ -177,6 +180,7 @@ func (v *VM) ResponseBody(id uint32) Action {
 	if s != nil && s.responded && !s.firstByte && (attempt || !s.attempts) {
 		s.firstByte = true
 		v.sched.FirstByte(&s.d)
+		v.publish()
 	}
 	return Continue
 }

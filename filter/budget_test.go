@@ -36,7 +36,9 @@ func TestHostCalls(t *testing.T) {
 			}
 			p := hosttest.NewProcess()
 			w := p.AddWorker(hosttest.NewNative)
-			if !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(tt.mode, 4))) {
+			pl := lifecycletest.Plan(tt.mode, 4)
+			pl.Sharing.Mode = plan.SharingWorker
+			if !w.LoadBoth(plan.Append(nil, pl)) {
 				t.Fatalf("plan refused: %v", p.Logs)
 			}
 			r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("budget", 4000)))
@@ -49,6 +51,46 @@ func TestHostCalls(t *testing.T) {
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("request %d: host calls (-want +got):\n%s", i, d)
 				}
+			}
+		})
+	}
+}
+
+// TestSharingCalls pins what sharing adds to the host calls of a request: one log slot, and the load vector when the request is
+// sent, when its first byte comes and when it ends. A look reads a version and the vector of each other VM, and a log slot of
+// those that have sent something since.
+func TestSharingCalls(t *testing.T) {
+	p := hosttest.NewProcess()
+	for range 4 {
+		if w := p.AddWorker(hosttest.NewNative); !w.LoadBoth(plan.Append(nil, lifecycletest.Plan(plan.DestinationHeader, 4))) {
+			t.Fatalf("plan refused: %v", p.Logs)
+		}
+	}
+	r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("budget", 4000)))
+	p.Run(200 * time.Millisecond) // numbers are taken, peers are known
+	tests := []struct {
+		name    string
+		before  func() // what happens before the request
+		written int
+		read    int
+	}{
+		{"others idle", func() { p.Advance(10 * time.Millisecond) }, 4, 1 + 3},
+		{"one other busy", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&r) }, 4, 1 + 3 + 1},
+		{"within the interval", func() {
+			p.Advance(10 * time.Millisecond)
+			p.Workers[0].Do(&r)
+			p.Advance(time.Millisecond)
+		}, 4, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.before()
+			got := map[string]int{}
+			p.Workers[0].Host.OnCall = func(name string) { got[name]++ }
+			p.Workers[0].Do(&r)
+			p.Workers[0].Host.OnCall = nil
+			if got["SetShared"] != tt.written || got["Shared"] != tt.read {
+				t.Errorf("%d values written and %d read, want %d and %d", got["SetShared"], got["Shared"], tt.written, tt.read)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 		return v.dryRun(s, start)
 	}
 	v.refresh(start)
+	v.look(start)
 	var p sched.Prompt
 	v.prompt(s, &p)
 	var outcome sched.Reason
@@ -35,6 +36,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	v.releaseScanner(s)
 	v.releaseCapture(s)
 	v.picked(s)
+	v.publish()
 	v.heap.request(v.host)
 	return Continue
 }

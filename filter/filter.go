@@ -52,6 +52,7 @@ type VM struct {
 	sched    *sched.Scheduler
 	intake   intake
 	worker   reporter
+	share    sharing
 	stats    stats
 	heap     heapGuard
 
@@ -111,6 +112,7 @@ func (v *VM) Configure(id uint32, size int) bool {
 		return false
 	}
 	v.plan, v.how = p, destinationOf(p.Destination)
+	v.configureSharing(p)
 	v.watchHeaders(v.sched.Wants().Headers, p)
 	v.explain.trust(p)
 	v.setRoot(id, rootDownstream)
@@ -135,6 +137,7 @@ func (v *VM) Tick(id uint32) {
 	v.refresh(now) // before a poll says what this VM has
 	v.record(now)
 	v.lead(now)
+	v.shareTick(now)
 	v.watchBodies(now)
 	v.sched.Sweep(now)
 	v.flush(now)
@@ -167,6 +170,7 @@ func (v *VM) DeleteContext(id uint32) {
 	case s == nil:
 	case !attempt:
 		v.endStream(ref)
+		v.publish()
 	case !s.responded:
 		v.announce(s, ref)
 	}

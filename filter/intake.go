@@ -93,10 +93,10 @@ func (v *VM) refresh(now uint64) {
 	v.stats.n[cSnapshots]++
 }
 
-// lead takes or renews the lease and keeps one poll open while this VM holds it.
+// lead takes or renews the lease, and where there is an agent keeps one poll open while this VM holds it.
 func (v *VM) lead(now uint64) {
 	in := &v.intake
-	if v.plan.Agent.Cluster == "" {
+	if !v.numbered() {
 		return
 	}
 	was := in.leading
@@ -104,7 +104,7 @@ func (v *VM) lead(now uint64) {
 	if in.leading && !was {
 		v.stats.n[cLeases]++
 	}
-	if in.leading && !in.inFlight && now >= in.retryAt {
+	if in.leading && !in.inFlight && now >= in.retryAt && v.plan.Agent.Cluster != "" {
 		v.poll()
 	}
 }

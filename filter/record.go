@@ -15,11 +15,15 @@ const (
 	recordLifeNs  = 3000e6 // a record that is older is that of a VM that is gone
 )
 
+// leaseTries bounds the attempts to get a number when other VMs are faster.
+const leaseTries = 8
+
 // reporter is the report path of one VM. Each VM leases a number and writes under it what it did; the leader sends what all
-// wrote to the agent.
+// wrote to the agent. What VMs share has the number in its keys too.
 type reporter struct {
-	number int      // leased worker number; -1 if none
-	keys   []string // shared-data keys by worker number, made on demand
+	number  int      // leased worker number; -1 if none
+	keys    []string // shared-data keys by worker number, made on demand
+	workers int      // worker numbers that are known to exist
 
 	wroteAt   uint64 // when the record was written; 0 if it never was
 	written   []byte // the record
@@ -38,30 +42,55 @@ func (r *reporter) key(i int) string {
 	return r.keys[i]
 }
 
+// numbered reports whether VMs have numbers: for reports to the agent, or for what they share.
+func (v *VM) numbered() bool { return v.plan.Agent.Cluster != "" || v.share.on }
+
 // record writes this worker's record if it has changed or is due. The lease of the number is taken, or found to be lost, just
 // before.
 func (v *VM) record(now uint64) {
-	r := &v.worker
-	if v.plan.Agent.Cluster == "" || now-r.wroteAt < recordEveryNs && r.wroteAt != 0 {
+	if r := &v.worker; r.number >= 0 {
+		if since := now - r.wroteAt; since < recordEveryNs {
+			return
+		} else if since < heartbeatNs {
+			v.encode(now, r.wroteAt)
+			if bytes.Equal(r.scratch, r.written) {
+				return
+			}
+		}
+	}
+	if !v.numbered() {
 		return
 	}
-	if now-r.wroteAt < heartbeatNs && r.wroteAt != 0 {
-		v.encode(now, r.wroteAt)
-		if bytes.Equal(r.scratch, r.written) {
+	for range leaseTries {
+		cas, ok := v.lease(now)
+		if !ok || v.writeRecord(now, cas) {
 			return
 		}
 	}
-	cas, ok := v.lease(now)
-	if !ok {
-		return
-	}
+}
+
+// writeRecord writes the record under the number that lease returned cas for, and reports false if another VM was faster.
+func (v *VM) writeRecord(now uint64, cas uint32) bool {
+	r := &v.worker
 	v.encode(now, now)
 	if !v.host.SetShared(r.key(r.number), r.scratch, cas) {
-		r.number = -1 // another VM was faster
-		return
+		r.number = -1
+		return false
 	}
 	r.wroteAt = now
 	r.written, r.scratch = r.scratch, r.written
+	return true
+}
+
+// countWorkers finds out which worker numbers exist. Numbers are taken from 0 on, and none ends to exist.
+func (v *VM) countWorkers() {
+	r := &v.worker
+	for r.workers < names.MaxWorkers {
+		if _, cas := v.host.Shared(r.key(r.workers)); cas == 0 {
+			return
+		}
+		r.workers++
+	}
 }
 
 // lease makes sure that this VM holds a worker number, and returns the token to write its record with. It takes the lowest
@@ -79,10 +108,12 @@ func (v *VM) lease(now uint64) (cas uint32, ok bool) {
 		b, cas := v.host.Shared(r.key(i))
 		if cas == 0 {
 			r.number = i
+			v.leaveNumber()
 			return noToken, true
 		}
 		if epoch, at := recordOwner(b); epoch == 0 || now > at+recordLifeNs {
 			r.number = i
+			v.leaveNumber()
 			return cas, true
 		}
 	}

@@ -24,7 +24,6 @@ const maxNodeID = 256
 type gatherer struct {
 	process uint64 // 0 while unknown
 	node    []byte
-	workers int // worker numbers that exist
 	from    int // number to begin the next report with
 	sentAt  uint64
 
@@ -86,15 +85,10 @@ func (v *VM) report(now uint64) []byte {
 func (v *VM) gatherRecords(now uint64) {
 	r := &v.worker
 	g := &r.gather
-	for g.workers < names.MaxWorkers {
-		if _, cas := v.host.Shared(r.key(g.workers)); cas == 0 {
-			break
-		}
-		g.workers++
-	}
+	v.countWorkers()
 	g.bytes, g.ends, g.numbers = g.bytes[:0], g.ends[:0], g.numbers[:0]
-	for i := 0; i < g.workers && len(g.bytes) < report.MaxReport; i++ {
-		n := (g.from + i) % g.workers
+	for i := 0; i < r.workers && len(g.bytes) < report.MaxReport; i++ {
+		n := (g.from + i) % r.workers
 		b, _ := v.host.Shared(r.key(n))
 		if epoch, at := recordOwner(b); epoch == 0 || now > at+recordLifeNs {
 			continue

@@ -32,6 +32,11 @@ const (
 	cHeadersDropped        // values of headers that plugins read which were too long to be kept
 	cSessions              // sessions forgotten for want of room
 	cLabelsUnknown         // requests decided while a label that plugins read was unknown
+	cFoldedRecords         // log records of other VMs that were taken over
+	cSkippedRecords        // those about what is not known here, or with blocks of another size
+	cLostRecords           // those that were gone or broken when they were to be read
+	cRestoredBlocks        // prefix blocks that were taken over from a dump
+	cSharedBytes           // bytes written into shared data for other VMs
 	counters
 )
 
@@ -64,6 +69,11 @@ var counterNames = [counters]string{
 	cHeadersDropped: "zerohop_dropped_headers_total",
 	cSessions:       "zerohop_replaced_sessions_total",
 	cLabelsUnknown:  "zerohop_labels_unknown_total",
+	cFoldedRecords:  "zerohop_sharing_folded_records_total",
+	cSkippedRecords: "zerohop_sharing_skipped_records_total",
+	cLostRecords:    "zerohop_sharing_lost_records_total",
+	cRestoredBlocks: "zerohop_sharing_restored_blocks_total",
+	cSharedBytes:    "zerohop_sharing_written_bytes_total",
 }
 
 // maxSamples is how many decision times are kept until the next flush; more flush at once.
@@ -86,6 +96,9 @@ type stats struct {
 	snapshotAge uint32 // gauge, ms, set by the leader
 	endpoints   uint32 // gauge, set by the leader
 	overflow    uint32 // gauge: endpoints beyond the configured bound, set by the leader
+	vmBytes     uint32 // gauge: memory of the leader's state, of which each VM has about as much
+	sharedBytes uint32 // gauge: memory of what VMs share, set by the leader
+	sharers     uint32 // gauge: VMs that share, set by the leader
 }
 
 // define defines the stats once per VM.
@@ -106,6 +119,9 @@ func (t *stats) define(h Host) {
 	t.snapshotAge = h.DefineMetric(Gauge, "zerohop_snapshot_age_ms")
 	t.endpoints = h.DefineMetric(Gauge, "zerohop_endpoints")
 	t.overflow = h.DefineMetric(Gauge, "zerohop_overflow_endpoints")
+	t.vmBytes = h.DefineMetric(Gauge, "zerohop_vm_bytes")
+	t.sharedBytes = h.DefineMetric(Gauge, "zerohop_sharing_bytes")
+	t.sharers = h.DefineMetric(Gauge, "zerohop_sharing_vms")
 }
 
 // picked counts a request that got an endpoint.
@@ -157,6 +173,9 @@ func (v *VM) flush(now uint64) {
 		v.host.Record(t.endpoints, uint64(s.Endpoints))
 		v.host.Record(t.overflow, s.Overflow)
 		v.host.Record(t.snapshotAge, v.intake.ageMs(now))
+		v.host.Record(t.vmBytes, uint64(s.Bytes))
+		v.host.Record(t.sharedBytes, uint64(v.share.sharedBytes()))
+		v.host.Record(t.sharers, uint64(v.share.vms()))
 	}
 }
 

@@ -35,6 +35,19 @@ func warm() {
 		}
 		v.Tick(1)
 	}
+	warmPeer(h)
+}
+
+// warmPeer runs another VM, which takes over what the first one knows.
+func warmPeer(h *warmHost) {
+	v := New(h)
+	v.warmed = true
+	v.CreateContext(1, 0)
+	if v.Configure(1, len(h.config)) {
+		v.Tick(1)
+		warmRequest(v, h, 10)
+		v.Tick(1)
+	}
 }
 
 // warmRequest plays one request with a retry through both filters.
@@ -69,13 +82,20 @@ type warmHost struct {
 	bodies   [][]byte
 	body     []byte
 	property []byte
-	worker   string // key of the only worker's record
-	shared   [5][]byte
+	random   uint64
+	shared   []warmCell
 	snapshot []byte
 }
 
+// warmCell is a value in shared data.
+type warmCell struct {
+	name  string
+	value []byte
+	cas   uint32
+}
+
 func newWarmHost() *warmHost {
-	h := &warmHost{now: 1e9, worker: names.KeyWorker(0)}
+	h := &warmHost{now: 1e9}
 	text := make([]byte, 0, 80<<10)
 	for len(text) < 70<<10 {
 		text = append(text, "The quick brown fox jumps over the lazy dog, \\u00e9\\ud83d\\ude00 \\\"and again\\\"\\n plain text that goes on for a while "...)
@@ -107,7 +127,7 @@ func (h *warmHost) configure(mode string) {
 }
 
 func (h *warmHost) Now() uint64                                             { h.now += 2e6; return h.now }
-func (h *warmHost) Random() uint64                                          { return 1 }
+func (h *warmHost) Random() uint64                                          { h.random += 2; return h.random }
 func (h *warmHost) Use(uint32) bool                                         { return true }
 func (h *warmHost) RequestHeaders() []byte                                  { return h.headers }
 func (h *warmHost) RequestHeader(string) []byte                             { return nil }
@@ -143,32 +163,29 @@ func (h *warmHost) SetProperty(name string, value []byte) {
 	}
 }
 
-func (h *warmHost) key(name string) *[]byte {
-	switch name {
-	case names.KeySnapshot:
-		return &h.shared[0]
-	case names.KeySnapshotVersion:
-		return &h.shared[1]
-	case names.KeyLeader:
-		return &h.shared[2]
-	case names.KeyProcess:
-		return &h.shared[3]
-	}
-	if name == h.worker {
-		return &h.shared[4]
-	}
-	return nil
-}
-
 func (h *warmHost) Shared(name string) ([]byte, uint32) {
-	if k := h.key(name); k != nil && *k != nil {
-		return *k, 1
+	if k := h.find(name); k != nil {
+		return k.value, k.cas
 	}
 	return nil, 0
 }
 
 func (h *warmHost) SetShared(name string, value []byte, _ uint32) bool {
-	k := h.key(name)
-	*k = append((*k)[:0], value...)
+	k := h.find(name)
+	if k == nil {
+		h.shared = append(h.shared, warmCell{name: name})
+		k = &h.shared[len(h.shared)-1]
+	}
+	k.value = append(k.value[:0], value...)
+	k.cas++
 	return true
+}
+
+func (h *warmHost) find(name string) *warmCell {
+	for i := range h.shared {
+		if h.shared[i].name == name {
+			return &h.shared[i]
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"time"
 
@@ -148,6 +149,9 @@ func (p *Process) store(key string, value []byte, cas uint32) bool {
 		p.shared[key] = c
 	} else if cas != 0 && cas != c.cas {
 		return false
+	}
+	if cap(c.value) < len(value) {
+		c.value = make([]byte, 0, 1<<bits.Len(uint(len(value)))) // values of one key differ in length, and few are to allocate
 	}
 	c.value = append(c.value[:0], value...)
 	c.cas = p.cas

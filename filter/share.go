@@ -1,0 +1,181 @@
+package filter
+
+import (
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// Times of sharing, in nanoseconds.
+const (
+	loadLifeNs = 1000e6 // a load vector that is older is that of a VM that is gone, and does not count
+	confirmNs  = 2000e6 // a number whose record is older may have been taken by another VM
+)
+
+// Bounds of the work that one callback does for what other VMs wrote, in bytes of log records. What is left is for the next.
+const (
+	decisionBytes = 64 << 10
+	tickBytes     = 1 << 20
+)
+
+// sharing is what a VM has of what the VMs of one process tell each other by shared data. Under its number each writes its
+// load vector and a ring of log records, and reads those of all others before a decision. The leader writes a dump, from which
+// a VM that knows nothing starts.
+type sharing struct {
+	on       bool
+	interval uint64 // least time between two looks at the others, ns
+	now      uint64 // newest time that was read from the clock
+	lookedAt uint64
+
+	ring  ring
+	peers []peer // by worker number, this VM's own included
+	turn  int    // peer to begin the next folding with
+	live  int    // peers whose load counts
+
+	dump dump
+}
+
+// configureSharing takes over what the plan says. What was shared before goes on to count until its writers say otherwise.
+func (v *VM) configureSharing(p *plan.Plan) {
+	s, how := &v.share, p.Sharing.InForce()
+	on := how.Mode == plan.SharingProcess
+	s.interval = uint64(how.IntervalUs) * 1000
+	s.ring.limit = how.LogBytes
+	if on == s.on {
+		return
+	}
+	s.on = on
+	if !on {
+		v.sched.ShareWith(nil, 0)
+		*s = sharing{interval: s.interval}
+		return
+	}
+	s.ring.vm = v
+	v.sched.ShareWith(&s.ring, v.epoch)
+}
+
+// clock reads the time.
+func (v *VM) clock() uint64 {
+	v.share.now = v.host.Now()
+	return v.share.now
+}
+
+// hasNumber reports whether this VM holds its number, after taking or confirming it where that is due. now is the time.
+func (v *VM) hasNumber(now uint64) bool {
+	r := &v.worker
+	if r.number >= 0 && now-r.wroteAt < confirmNs {
+		return true
+	}
+	v.record(now)
+	return r.number >= 0
+}
+
+// look takes over what other VMs have written, if the last look is long enough ago.
+func (v *VM) look(now uint64) {
+	s := &v.share
+	if !s.on {
+		return
+	}
+	s.now = now
+	if now-s.lookedAt < s.interval && s.lookedAt != 0 {
+		return
+	}
+	if s.lookedAt == 0 {
+		v.countWorkers()
+	}
+	v.takeOver(now, decisionBytes)
+	v.restore(decisionChunks)
+}
+
+// takeOver reads the vectors of all others, and at most limit bytes of their logs.
+func (v *VM) takeOver(now uint64, limit int) {
+	s := &v.share
+	s.lookedAt = max(now, 1)
+	for len(s.peers) < v.worker.workers {
+		s.peers = append(s.peers, newPeer(len(s.peers)))
+	}
+	for i := range s.peers {
+		if i != v.worker.number {
+			v.readVector(now, i)
+		}
+	}
+	v.fold(limit)
+}
+
+// publish writes what this VM's callback changed: log records before the vector that says that they are there.
+func (v *VM) publish() {
+	if s := &v.share; s.on && (s.ring.dirty || v.sched.VectorChanged()) {
+		v.write(s.now)
+	}
+}
+
+// write writes the newest log slot and the vector.
+func (v *VM) write(now uint64) {
+	s := &v.share
+	if !v.hasNumber(now) {
+		return
+	}
+	s.ring.flush()
+	b := v.sched.Vector(now, v.intake.version)
+	own := v.peer(v.worker.number)
+	own.vectorLen = len(b)
+	v.put(own.loadKey, b)
+}
+
+// put writes a value for other VMs.
+func (v *VM) put(key string, b []byte) {
+	v.stats.n[cSharedBytes] += int64(len(b))
+	v.host.SetShared(key, b, 0)
+}
+
+// peer returns what is known of worker number i.
+func (v *VM) peer(i int) *peer {
+	s := &v.share
+	for len(s.peers) <= i {
+		s.peers = append(s.peers, newPeer(len(s.peers)))
+	}
+	return &s.peers[i]
+}
+
+// shareTick does by tick what no decision has done, and keeps the vector from growing old.
+func (v *VM) shareTick(now uint64) {
+	s := &v.share
+	if !s.on {
+		return
+	}
+	s.now = now
+	v.countWorkers()
+	v.takeOver(now, tickBytes)
+	v.write(now)
+	v.restore(tickChunks)
+	if v.intake.leading && s.dump.restored {
+		v.writeDump(now)
+	}
+}
+
+// leaveNumber forgets what the VM that had this VM's number before wrote.
+func (v *VM) leaveNumber() {
+	if i := v.worker.number; i < len(v.share.peers) && v.share.peers[i].counts {
+		v.share.peers[i].counts = false
+		v.share.live--
+		v.sched.Leave(i)
+	}
+}
+
+// vms is the number of VMs that share, this one included.
+func (s *sharing) vms() int {
+	if !s.on {
+		return 0
+	}
+	return s.live + 1
+}
+
+// sharedBytes estimates the bytes that all VMs hold in shared data for each other.
+func (s *sharing) sharedBytes() int {
+	n := s.dump.bytes() + s.ring.total
+	for i := range s.peers {
+		n += s.peers[i].bytes()
+	}
+	return n
+}
+
+// entryBytes is what Envoy holds for a shared-data value beside the value.
+const entryBytes = 128

@@ -1,0 +1,85 @@
+package filter
+
+import (
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/picklog"
+)
+
+// ring is the log of this VM: what others are to know of its picks. Record n stands in slot (n-1)/picklog.SlotRecords, of
+// which the newest names.LogSlots are in shared data. It implements sched.Log.
+type ring struct {
+	vm    *VM
+	limit int // most bytes in shared data
+
+	slot  []byte // the newest slot
+	first uint64 // sequence number of its first record; 0 before the first record
+	dirty bool   // it has records that are not in shared data
+
+	number int // worker number that keys and sizes are of
+	keys   logKeys
+	sizes  [names.LogSlots]int32 // bytes of each slot in shared data
+	total  int                   // their sum
+}
+
+// logKeys are the shared-data keys of a ring.
+type logKeys struct {
+	all string // one after the other
+	len int    // of one
+}
+
+func newLogKeys(number int) logKeys {
+	all := names.LogKeys(number)
+	return logKeys{all, len(all) / names.LogSlots}
+}
+
+func (k *logKeys) at(slot uint64) string {
+	i := int(slot%names.LogSlots) * k.len
+	return k.all[i : i+k.len]
+}
+
+// slotOf returns the slot that record seq stands in, counted from 0.
+func slotOf(seq uint64) uint64 { return (seq - 1) / picklog.SlotRecords }
+
+// Append implements sched.Log. The record gets into shared data with the end of the callback. One that the ring cannot hold
+// leaves a gap, as one does that was overwritten.
+func (r *ring) Append(record []byte) {
+	seq := picklog.Seq(record)
+	if r.first == 0 || slotOf(seq) != slotOf(r.first) {
+		r.flush()
+		r.slot = picklog.AppendSlot(r.slot[:0], r.vm.epoch, seq)
+		r.first = seq
+	}
+	if len(r.slot)+picklog.RecordHeader+len(record) > r.limit {
+		record = nil
+	}
+	r.slot = picklog.AddRecord(r.slot, record)
+	r.dirty = true
+}
+
+// flush writes the newest slot into shared data, and empties the oldest ones for which there is no room.
+func (r *ring) flush() {
+	v := r.vm
+	if !r.dirty || !v.hasNumber(v.share.now) {
+		return
+	}
+	r.dirty = false
+	if r.keys.len == 0 || r.number != v.worker.number {
+		r.number, r.keys = v.worker.number, newLogKeys(v.worker.number)
+		clear(r.sizes[:])
+		r.total = 0
+	}
+	slot := slotOf(r.first)
+	r.store(slot, r.slot)
+	for old := slot + 1; r.total > r.limit && old < slot+names.LogSlots; old++ {
+		if r.sizes[old%names.LogSlots] > 0 {
+			r.store(old, nil)
+		}
+	}
+}
+
+func (r *ring) store(slot uint64, b []byte) {
+	r.vm.put(r.keys.at(slot), b)
+	size := &r.sizes[slot%names.LogSlots]
+	r.total += len(b) - int(*size)
+	*size = int32(len(b))
+}
