@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/zerohop/zerohop/shared/snapshot"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/publish"
-	"github.com/zerohop/zerohop/xds/scrape"
 )
 
 // wantsOf returns what snapshots carry for the plugins of c.
@@ -38,36 +36,13 @@ func (f *fleet) describe(k key, m *member) {
 	m.facts = &next
 }
 
-// ask starts to ask m for its models unless that is going on or nobody wants them.
-func (f *fleet) ask(ctx context.Context, k key, m *member) {
-	if m.hush != nil || f.set.models == nil {
-		return
-	}
-	ctx, m.hush = context.WithCancel(ctx)
-	f.runs++
-	m.asking = f.runs
-	s, run, e := f.set.models, m.asking, m.endpoint
-	f.scrapes.Go(func() {
-		s.Run(ctx, e, func(sample scrape.Sample) { send(ctx, f.told, result{k, run, sample}) })
-	})
-}
-
-// silence ends the asking for models.
-func (m *member) silence() {
-	if m.hush != nil {
-		m.hush()
-		m.hush = nil
-	}
-}
-
 // learnModels stores an answer and reports whether it has news. Asking that starts anew knows nothing at first: what is known
 // stays until it does.
 func (f *fleet) learnModels(r result) bool {
 	m := f.members[r.key]
-	if m == nil || m.hush == nil || r.run != m.asking {
+	if m == nil || !m.asking.takes(r) {
 		return false
 	}
-	m.asked = true
 	f.tried(m)
 	if r.sample.Models == nil || r.sample.Models == m.models {
 		return false

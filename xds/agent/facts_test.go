@@ -312,7 +312,7 @@ func TestFactsStayTheSame(t *testing.T) {
 	m := &member{endpoint: labelled(map[string]string{"zone": "a"}, 1).Endpoints[0]}
 	k := keyOf(&m.endpoint)
 	f.members[k] = m
-	m.hush = func() {}
+	m.asking.stop = func() {}
 	describe := func() *publish.Facts { f.describe(k, m); return m.facts }
 	first := describe()
 	m.endpoint = labelled(map[string]string{"zone": "a"}, 1).Endpoints[0]

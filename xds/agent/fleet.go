@@ -49,24 +49,44 @@ func keyOf(e *discovery.Endpoint) key { return key{e.ID(), e.Address} }
 type member struct {
 	endpoint discovery.Endpoint
 	address  string // of endpoint, as text
+	scraping inquiry
+	asking   inquiry // for models
+	tried    bool    // both had a result once: nobody waits for it
 	sample   scrape.Sample
-	before   scrape.Sample      // what was known when the present scraping began
-	heard    bool               // the present scraping has had a result
-	asked    bool               // the present asking for models has had one
-	tried    bool               // both were so once: nobody waits for it
-	drains   time.Time          // when discovery dropped it; zero while it is listed
-	run      uint64             // number of its present scraping
-	stop     context.CancelFunc // ends it
-	facts    *publish.Facts     // of endpoint and models
-	models   *scrape.Models     // nil if they are not known
-	asking   uint64             // number of the present asking for models
-	hush     context.CancelFunc // ends it
+	before   scrape.Sample  // what was known when the present scraping began
+	drains   time.Time      // when discovery dropped it; zero while it is listed
+	facts    *publish.Facts // of endpoint and models
+	models   *scrape.Models // nil if they are not known
+}
+
+// inquiry is the repeated asking of one endpoint by a scraper.
+type inquiry struct {
+	run   uint64             // its number
+	stop  context.CancelFunc // ends it; nil while it does not run
+	heard bool               // the present scraper has had a result
+}
+
+// end ends the inquiry if it runs.
+func (q *inquiry) end() {
+	if q.stop != nil {
+		q.stop()
+		q.stop = nil
+	}
+}
+
+// takes reports whether r is a result of the inquiry that runs, and notes that there is one.
+func (q *inquiry) takes(r result) bool {
+	if q.stop == nil || r.run != q.run {
+		return false
+	}
+	q.heard = true
+	return true
 }
 
 // result is one try of one endpoint.
 type result struct {
 	key    key
-	run    uint64 // the scraping that it came from
+	run    uint64 // of the inquiry that it came from
 	sample scrape.Sample
 }
 
@@ -106,12 +126,12 @@ type fleet struct {
 
 	set     settings
 	narrow  time.Time // when snapshots stop to carry what only the plan before reads; zero if they carry nothing of the kind
-	runs    uint64    // counts what scrape began, so that late results of an earlier run can be told
+	runs    uint64    // counts inquiries, so that late results of an earlier one can be told
 	members map[key]*member
 	listed  time.Time // when the first list came
 	untried int
-	ordered chan struct{} // closed when what the newest settings ask of endpoints is published; nil if it is
-	scrapes sync.WaitGroup
+	ordered chan struct{}  // closed when what the newest settings ask of endpoints is published; nil if it is
+	running sync.WaitGroup // inquiries
 }
 
 func newFleet(set settings, store *publish.Store, reports *publish.Fleet, published func(), log *slog.Logger) *fleet {
@@ -148,7 +168,7 @@ func (f *fleet) order(ctx context.Context, s settings) {
 // complete reports whether every endpoint has answered what the newest settings ask.
 func (f *fleet) complete() bool {
 	for _, m := range f.members {
-		if m.drains.IsZero() && (!m.heard || f.set.models != nil && !m.asked) {
+		if m.drains.IsZero() && !f.answered(m) {
 			return false
 		}
 	}
@@ -167,7 +187,7 @@ func (f *fleet) carryOut() {
 
 // run works until ctx ends, and returns when all scraping has ended.
 func (f *fleet) run(ctx context.Context) {
-	defer f.scrapes.Wait()
+	defer f.running.Wait()
 	gap := time.NewTimer(0)
 	defer gap.Stop()
 	<-gap.C

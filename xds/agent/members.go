@@ -32,18 +32,17 @@ func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
 			f.log.Info("endpoint is back", "endpoint", k.id, "address", k.address.String())
 		}
 		if !scrape.SameEngine(&m.endpoint, e, f.set.engineLabel) {
-			m.halt() // the page is to be read otherwise
+			m.scraping.end() // the page is to be read otherwise
 		}
 		m.endpoint = *e
 		f.describe(k, m)
-		f.scrape(ctx, k, m)
-		f.ask(ctx, k, m)
+		f.inquire(ctx, k, m)
 	}
 	for k, m := range f.members {
 		if !there[k] && m.drains.IsZero() {
 			m.drains = now
-			m.halt()
-			m.silence()
+			m.scraping.end()
+			m.asking.end()
 			f.tried(m)
 			f.log.Info("endpoint drains", "endpoint", k.id, "address", k.address.String())
 		}
@@ -53,27 +52,26 @@ func (f *fleet) take(ctx context.Context, list []discovery.Endpoint) {
 	}
 }
 
-// scrape starts the scraping of m unless it runs.
-func (f *fleet) scrape(ctx context.Context, k key, m *member) {
-	if m.stop != nil {
-		return
+// inquire starts what m is to be asked for and is not.
+func (f *fleet) inquire(ctx context.Context, k key, m *member) {
+	if m.scraping.stop == nil {
+		m.before = m.sample
+		f.start(ctx, &m.scraping, f.set.scraper, k, m.endpoint, f.results)
 	}
-	ctx, m.stop = context.WithCancel(ctx)
-	m.before = m.sample
-	f.runs++
-	m.run = f.runs
-	s, run, e := f.set.scraper, m.run, m.endpoint
-	f.scrapes.Go(func() {
-		s.Run(ctx, e, func(sample scrape.Sample) { send(ctx, f.results, result{k, run, sample}) })
-	})
+	if m.asking.stop == nil && f.set.models != nil {
+		f.start(ctx, &m.asking, f.set.models, k, m.endpoint, f.told)
+	}
 }
 
-// halt ends the scraping of m.
-func (m *member) halt() {
-	if m.stop != nil {
-		m.stop()
-		m.stop = nil
-	}
+// start starts an inquiry of s, whose results go to the channel.
+func (f *fleet) start(ctx context.Context, q *inquiry, s scraper, k key, e discovery.Endpoint, to chan<- result) {
+	ctx, q.stop = context.WithCancel(ctx)
+	f.runs++
+	run := f.runs
+	q.run = run
+	f.running.Go(func() {
+		s.Run(ctx, e, func(sample scrape.Sample) { send(ctx, to, result{k, run, sample}) })
+	})
 }
 
 // change puts other settings into force. With another scraper all scraping starts anew; what is known stays. When it returns,
@@ -87,16 +85,15 @@ func (f *fleet) change(ctx context.Context, s settings) (asks bool) {
 	f.set = s
 	for k, m := range f.members {
 		if s.scraper != before.scraper {
-			m.halt()
-			m.heard = false
+			m.scraping.end()
+			m.scraping.heard = false
 		}
 		if s.models != before.models {
-			m.silence()
-			m.asked = false
+			m.asking.end()
+			m.asking.heard = false
 		}
 		if m.drains.IsZero() {
-			f.scrape(ctx, k, m)
-			f.ask(ctx, k, m)
+			f.inquire(ctx, k, m)
 		}
 	}
 	if !s.wants.Equal(before.wants) {
@@ -112,11 +109,10 @@ func (f *fleet) change(ctx context.Context, s settings) (asks bool) {
 // learn stores a result and reports whether it was of use.
 func (f *fleet) learn(r result) bool {
 	m := f.members[r.key]
-	if m == nil || m.stop == nil || r.run != m.run {
+	if m == nil || !m.scraping.takes(r) {
 		return false
 	}
 	m.merge(r.sample)
-	m.heard = true
 	f.tried(m)
 	return true
 }
@@ -134,9 +130,14 @@ func (m *member) merge(s scrape.Sample) {
 	m.sample = s
 }
 
+// answered reports whether m has answered what the newest settings ask.
+func (f *fleet) answered(m *member) bool {
+	return m.scraping.heard && (m.asking.heard || f.set.models == nil)
+}
+
 // tried notes that m needs no waiting for, if that is so.
 func (f *fleet) tried(m *member) {
-	if answered := m.heard && (m.asked || f.set.models == nil); !m.tried && (answered || !m.drains.IsZero()) {
+	if !m.tried && (f.answered(m) || !m.drains.IsZero()) {
 		m.tried = true
 		f.untried--
 	}

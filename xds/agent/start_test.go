@@ -152,7 +152,7 @@ func TestPhasesKnowTheFleet(t *testing.T) {
 	f.take(ctx, list)
 	time.Sleep(10 * time.Millisecond) // let them begin
 	cancel()
-	f.scrapes.Wait()
+	f.running.Wait()
 	if got := c.least.Load(); got != n {
 		t.Errorf("a scraping began when %d endpoints were known, want %d", got, n)
 	}
@@ -167,7 +167,7 @@ func TestOtherEngine(t *testing.T) {
 	take := func(labels map[string]string) uint64 {
 		e := discovery.Endpoint{Namespace: "n", Name: "a", Address: netip.MustParseAddrPort("10.0.0.1:80"), Labels: labels}
 		f.take(ctx, []discovery.Endpoint{e})
-		return f.members[keyOf(&e)].run
+		return f.members[keyOf(&e)].scraping.run
 	}
 	first := take(nil)
 	if run := take(map[string]string{"zone": "a"}); run != first {
@@ -177,7 +177,7 @@ func TestOtherEngine(t *testing.T) {
 		t.Error("the scraping goes on as for the engine before")
 	}
 	cancel()
-	f.scrapes.Wait()
+	f.running.Wait()
 }
 
 // TestLateResultIsDropped has an endpoint leave and come back while a result of its first scraping is on its way.
@@ -188,17 +188,17 @@ func TestLateResultIsDropped(t *testing.T) {
 	list := []discovery.Endpoint{{Namespace: "n", Name: "a", Address: netip.MustParseAddrPort("10.0.0.1:80")}}
 	k := keyOf(&list[0])
 	f.take(ctx, list)
-	first := f.members[k].run
+	first := f.members[k].scraping.run
 	f.learn(result{k, first, scrape.Sample{Seq: 7, At: time.Now()}})
 	f.take(ctx, nil)
 	f.take(ctx, list)
 	if f.learn(result{k, first, scrape.Sample{Seq: 8, At: time.Now()}}) {
 		t.Error("a result of the first scraping counts for the second")
 	}
-	f.learn(result{k, f.members[k].run, scrape.Sample{Seq: 1, At: time.Now()}})
+	f.learn(result{k, f.members[k].scraping.run, scrape.Sample{Seq: 1, At: time.Now()}})
 	if seq := f.members[k].sample.Seq; seq != 8 {
 		t.Errorf("%d scrapes, want 8", seq)
 	}
 	cancel()
-	f.scrapes.Wait()
+	f.running.Wait()
 }
