@@ -39,7 +39,11 @@ func (x *Index) Restore(slot int32, hashes []uint64) int {
 		} else if x.held(e, uint32(slot)) {
 			continue
 		}
+		if added == 0 {
+			x.forkAll(l) // any of them may be the one before a block that is added
+		}
 		r := x.newRecord(e, uint32(slot))
+		x.recs[r].slot |= parent | fork
 		x.link(l, r, r, l.tail)
 		l.size++
 		added++

@@ -6,21 +6,27 @@ type place struct {
 	rec   uint32 // 0 if the slot does not hold it
 }
 
-// onPath marks the records of the chain being recorded, in record.slot.
-const onPath = 1 << 31
+// Marks of a record, in record.slot.
+const (
+	onPath = 1 << 31 // it is of the chain being recorded
+	parent = 1 << 30 // the slot was given a block behind this one
+	fork   = 1 << 29 // the slot was given a second one, or what it has behind this one is not known
+	marks  = onPath | parent | fork
+)
 
 // Record says that the prompt with this chain was sent to slot. The blocks become the most recently used of the slot, head
-// first; of a chain that is longer than the slot's capacity only the head is kept. The chain is read during the call only.
-func (x *Index) Record(chain []uint64, slot int32) {
+// first; of a chain that is longer than the slot's capacity only the head is kept. It returns how many of them the slot held
+// before, which lead the chain. The chain is read during the call only.
+func (x *Index) Record(chain []uint64, slot int32) int {
 	if int(slot) >= len(x.lists) {
-		return
+		return 0
 	}
 	l := &x.lists[slot]
 	if len(chain) > int(l.cap) {
 		chain = chain[:l.cap]
 	}
 	if len(chain) == 0 {
-		return
+		return 0
 	}
 	held := x.locate(chain, uint32(slot))
 	chain = chain[:len(x.path)]
@@ -32,6 +38,7 @@ func (x *Index) Record(chain []uint64, slot int32) {
 	if held < len(chain) {
 		x.insert(l, chain, uint32(slot))
 	}
+	return held
 }
 
 // locate fills path with the place of each block of chain, and returns how many of them slot holds already. It ends early
@@ -157,9 +164,18 @@ func (x *Index) insert(l *lru, chain []uint64, slot uint32) {
 			r = x.newRecord(e, slot)
 			x.link(l, r, r, after)
 			l.size++
+			if after != 0 {
+				x.adopt(after)
+			}
 		}
 		after = r
 	}
+}
+
+// adopt notes that a block was put behind the one of record r.
+func (x *Index) adopt(r uint32) {
+	s := x.recs[r].slot
+	x.recs[r].slot = s | parent | (s&parent)>>1 // fork, if it was a parent
 }
 
 // shrink evicts the least recently used blocks of slot until at most size are left.
@@ -228,7 +244,7 @@ func (x *Index) newRecord(e, slot uint32) uint32 {
 
 // freeRecord frees a record that is in no list, and its entry with the last holder.
 func (x *Index) freeRecord(r uint32) {
-	e, slot := x.recs[r].entry, x.recs[r].slot
+	e, slot := x.recs[r].entry, x.recs[r].slot&^marks
 	x.recs[r] = record{next: x.freeRec}
 	x.freeRec = r
 	x.records--

@@ -92,7 +92,7 @@ func (x *Index) find(key uint64) uint32 {
 
 // findRecord returns the record of (e, slot), which must exist.
 func (x *Index) findRecord(e, slot uint32) uint32 {
-	if r := x.entries[e].rec; r != 0 && x.recs[r].slot&^onPath == slot {
+	if r := x.entries[e].rec; r != 0 && x.recs[r].slot&^marks == slot {
 		return r
 	}
 	s := x.shared.slots
@@ -101,7 +101,7 @@ func (x *Index) findRecord(e, slot uint32) uint32 {
 	for i := hash & mask; ; i = (i + 1) & mask {
 		v := s[i&mask]
 		if uint32(v>>32) == hash {
-			if r := &x.recs[uint32(v)]; r.entry == e && r.slot&^onPath == slot {
+			if r := &x.recs[uint32(v)]; r.entry == e && r.slot&^marks == slot {
 				return uint32(v)
 			}
 		}
