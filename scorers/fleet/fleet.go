@@ -27,6 +27,7 @@ type Table struct {
 	view  scorers.Endpoints
 	limit int    // most endpoints
 	stale uint64 // ns after which scraped numbers are not believed
+	slow  uint64 // ns after which a first byte is late
 	plain bool   // Waiting is what was scraped alone
 
 	byID  map[uint64]int32
@@ -77,7 +78,7 @@ type Tally struct {
 
 // New returns an empty table of at most limit endpoints, whose scraped numbers are believed for staleMs milliseconds.
 func New(limit, staleMs int) *Table {
-	t := &Table{byID: make(map[uint64]int32), ring: make([]pick, ringLen)}
+	t := &Table{slow: DefaultSlow, byID: make(map[uint64]int32), ring: make([]pick, ringLen)}
 	t.Configure(limit, staleMs)
 	return t
 }
@@ -152,7 +153,7 @@ func (t *Table) CoolDowns() uint64 { return t.coolDowns }
 // Bytes returns the bytes of memory that the table has allocated, without the map of ids.
 func (t *Table) Bytes() int {
 	const perSlot = 8*10 + 4*5 + 1*2 + // view
-		4 + 8 + 4 + 4 + 8 + 4 + 4 + 1 + 32 + 24 + 12 + 4*5
+		4 + 8 + 4 + 4 + 8 + 4 + 4 + 1 + 48 + 24 + 12 + 4*5
 	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring) + t.known.bytes() + optionalBytes(&t.view) + t.share.bytes()
 }
 

@@ -1,38 +1,63 @@
 package fleet
 
-// How an endpoint that fails is treated: it gets no request for a cool-down, which doubles with each failure in a row, then
-// one request as a probe. Any answer below 500 to a request sent after the failure ends it.
+import "math"
+
+// How an endpoint that fails is treated: it gets no request for a cool-down, then one request as a probe. Good news of a
+// request sent after the failure ends it. The cool-down doubles with each failure in a row, and also with one that follows
+// soon after a recovery, so that an endpoint that fails now and then is not away for half a second each time.
 const (
-	coolDownMin  = 500_000_000    // ns, after the first failure
-	coolDownMax  = 10_000_000_000 // ns
-	maxLevel     = 6              // failures in a row after which the cool-down grows no more
-	serverErrors = 3              // answers of 500 and above in a row that count as a failure
+	coolDownMin = 500_000_000    // ns, after the first failure
+	coolDownMax = 10_000_000_000 // ns
+	maxLevel    = 6              // failures in a row after which the cool-down grows no more
+	softLevel   = 1              // the same of an endpoint that is busy or slow: it needs less work, not none
+	fadeNs      = 5_000_000_000  // time in which a failure in a row before the recovery is forgotten
+
+	// tooBad is the number of bad answers that is a failure. It is a little less than three, the number of such answers in a
+	// row, since they fade. Good answers take a share away, so that bad ones among them come to it if they are 38 % or more.
+	tooBad     = 2.5
+	goodTakes  = 0.25
+	halfLifeNs = 30_000_000_000
+	busyCounts = 0.5 // what 429 counts, which may be meant for the client rather than say something of the endpoint
+
+	// DefaultSlow is the time after which the first byte of a streaming answer counts as bad.
+	DefaultSlow = 30_000_000_000
 )
 
 // health is what is known about an endpoint's answers.
 type health struct {
-	until    uint64 // while level > 0: no request before this time
-	failedAt uint64 // time of the last failure
-	level    uint8  // failures in a row; 0 for a healthy endpoint
-	errors   uint8  // answers of 500 and above in a row
+	until    uint64  // while level > 0: no request before this time
+	failedAt uint64  // time of the last failure
+	badAt    uint64  // time for which bad is
+	heardAt  uint64  // when the endpoint last sent a first byte of a streaming answer, or has begun to owe one
+	bad      float32 // bad answers, faded
+	owed     int32   // streaming requests of this worker without a first byte
+	level    uint8   // failures in a row; 0 for a healthy endpoint
+	before   uint8   // level at the last recovery
 }
+
+// Slow sets the time after which the first byte of a streaming answer counts as bad, and an endpoint that has sent none for so
+// long, while it owes some, as failed.
+func (t *Table) Slow(ns uint64) { t.slow = ns }
 
 // Fail says that a request sent to slot at startedAt failed without an answer. Of several requests that were on their way
 // when an endpoint died, one counts.
 func (t *Table) Fail(now uint64, slot int32, startedAt uint64) {
 	t.tally[slot].Failures++
-	t.fail(now, slot, startedAt)
+	t.fail(now, slot, startedAt, maxLevel)
 }
 
-func (t *Table) fail(now uint64, slot int32, startedAt uint64) {
+// fail begins a cool-down. most is what it may raise the level to.
+func (t *Table) fail(now uint64, slot int32, startedAt uint64, most uint8) {
 	h := &t.health[slot]
 	if h.level > 0 && startedAt < h.failedAt {
 		return
 	}
 	was := t.impairedSlot(slot)
-	h.level = min(h.level+1, maxLevel)
-	h.errors = 0
-	h.failedAt = now
+	if h.level == 0 {
+		h.level = h.before - uint8(min(uint64(h.before), (now-min(now, h.failedAt))/fadeNs))
+	}
+	h.level = max(h.level, min(h.level+1, most))
+	h.failedAt, h.before = now, 0
 	h.until = now + min(uint64(coolDownMin)<<(h.level-1), coolDownMax)
 	t.coolDowns++
 	t.transit(now, slot)
@@ -43,26 +68,85 @@ func (t *Table) fail(now uint64, slot int32, startedAt uint64) {
 
 // Answer says that slot answered a request sent at startedAt with this HTTP status.
 func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
-	if status >= 500 {
+	switch {
+	case status >= 500:
 		t.tally[slot].Failures++
+		t.answerBad(now, slot, startedAt, 1, maxLevel)
+	case status == 429:
+		t.answerBad(now, slot, startedAt, busyCounts, softLevel)
+	default:
+		t.answerGood(now, slot, startedAt)
 	}
+}
+
+func (t *Table) answerBad(now uint64, slot int32, startedAt uint64, counts float32, most uint8) {
 	h := &t.health[slot]
 	if h.level > 0 && startedAt < h.failedAt {
 		return // says nothing about the time since
 	}
-	if status >= 500 {
-		h.errors++
-		if h.errors >= serverErrors || h.level > 0 {
-			t.fail(now, slot, startedAt)
-		}
+	h.fade(now)
+	h.bad = min(h.bad+counts, tooBad)
+	if h.bad >= tooBad || h.level > 0 {
+		t.fail(now, slot, startedAt, most)
+	}
+}
+
+func (t *Table) answerGood(now uint64, slot int32, startedAt uint64) {
+	h := &t.health[slot]
+	if h.level > 0 && startedAt < h.failedAt {
 		return
 	}
-	h.errors = 0
+	h.bad -= goodTakes * h.bad
 	if h.level > 0 {
-		h.level, h.until = 0, 0
+		h.before, h.level, h.until = h.level, 0, 0
 		t.transit(now, slot)
 		if !t.impairedSlot(slot) {
 			t.impaired--
+		}
+	}
+}
+
+// fade lets time take its part of the bad answers.
+func (h *health) fade(now uint64) {
+	if h.bad > 0 && now > h.badAt {
+		h.bad *= float32(math.Exp2(-float64(now-h.badAt) / halfLifeNs))
+	}
+	h.badAt = now
+}
+
+// Owe says that a streaming request was sent to slot.
+func (t *Table) Owe(now uint64, slot int32) {
+	h := &t.health[slot]
+	if h.owed == 0 {
+		h.heardAt = now
+	}
+	h.owed++
+}
+
+// Paid says that such a request is over without a first byte.
+func (t *Table) Paid(slot int32) { t.health[slot].owed-- }
+
+// Began says that the first byte came of the answer to such a request, sent at startedAt. That is good news unless it took
+// too long, or the answer was bad.
+func (t *Table) Began(now uint64, slot int32, startedAt uint64, good bool) {
+	h := &t.health[slot]
+	h.owed--
+	h.heardAt = now
+	switch {
+	case !good:
+	case now-min(startedAt, now) >= t.slow:
+		t.answerBad(now, slot, startedAt, 1, softLevel)
+	default:
+		t.answerGood(now, slot, startedAt)
+	}
+}
+
+// Overdue cools down endpoints that owe first bytes and have sent none for too long, though they may have sent headers.
+func (t *Table) Overdue(now uint64) {
+	for _, s := range t.live {
+		if h := &t.health[s]; h.owed > 0 && now-min(h.heardAt, now) >= t.slow {
+			h.heardAt = now
+			t.fail(now, s, now, softLevel)
 		}
 	}
 }

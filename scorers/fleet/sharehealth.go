@@ -39,8 +39,11 @@ func (t *Table) SetHealth(at uint64, slot int32, x Health) {
 	t.share.heard[slot] = at
 	was := t.impairedSlot(slot)
 	h := &t.health[slot]
+	if x.Level == 0 && h.level > 0 {
+		h.before = h.level
+	}
 	h.level = uint8(min(x.Level, maxLevel))
-	h.failedAt, h.until, h.errors = x.FailedAt, min(x.Until, at+coolDownMax), 0
+	h.failedAt, h.until = x.FailedAt, min(x.Until, at+coolDownMax)
 	switch is := t.impairedSlot(slot); {
 	case is && !was:
 		t.impaired++
