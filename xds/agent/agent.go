@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/zerohop/zerohop/xds/access"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/controlplane"
@@ -38,7 +36,7 @@ const (
 // Options are the agent's surroundings.
 type Options struct {
 	HTTP, XDS net.Listener   // Run closes them
-	Access    *access.Policy // who may talk to them; nil means everybody
+	Access    *access.Policy // who may talk to them
 	Config    *config.Config // in force at first
 	Document  []byte         // that Config was loaded from
 	// ConfigFile is watched, and Load reads what it contains; empty means that the configuration never changes.
@@ -102,12 +100,7 @@ type parts struct {
 func assemble(o Options) (*parts, error) {
 	a := &parts{store: publish.NewStore(time.Now())}
 	a.reports = publish.NewFleet(a.store)
-	var server []grpc.ServerOption
-	listener := o.XDS
-	if o.Access != nil {
-		server, listener = o.Access.GRPC(), o.Access.Listener(listener)
-	}
-	a.control = controlplane.New(controlplane.Options{Listener: listener, Server: server, Log: o.Log})
+	a.control = controlplane.New(controlplane.Options{Listener: o.Access.Listener(o.XDS), Server: o.Access.GRPC(), Log: o.Log})
 	a.health = &health{store: a.store, reports: a.reports, set: a.control.SetEndpoints, changed: make(chan struct{}, 1)}
 	scraperOf := func(so scrape.Options) (scraper, error) {
 		so.Log, so.DialContext = o.Log, o.DialContext
@@ -164,12 +157,8 @@ func (a *parts) serveHTTP(ctx context.Context, o Options) error {
 		WriteTimeout:      o.Hold + writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		TLSConfig:         o.Access.TLSConfig(),
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
-	}
-	listener := o.HTTP
-	if o.Access != nil {
-		listener = o.Access.Listener(listener)
-		server.TLSConfig = o.Access.TLSConfig()
 	}
 	var stopErr error
 	var stopping sync.WaitGroup
@@ -185,7 +174,7 @@ func (a *parts) serveHTTP(ctx context.Context, o Options) error {
 	if server.TLSConfig != nil {
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
-	err := serve(listener)
+	err := serve(o.Access.Listener(o.HTTP))
 	if ctx.Err() == nil {
 		_ = server.Close()
 		return fmt.Errorf("serve HTTP: %w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/snapshot"
+	"github.com/zerohop/zerohop/xds/access"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/memnet"
@@ -88,8 +89,12 @@ func (w *world) options(sources ...discovery.Source) Options {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	everybody, err := access.New(access.Options{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	return Options{
-		HTTP: w.net.Listen(agentAddress), XDS: w.net.Listen(xdsAddress), Config: c, Sources: sources, Hold: 25 * time.Second,
+		HTTP: w.net.Listen(agentAddress), XDS: w.net.Listen(xdsAddress), Access: everybody, Config: c, Sources: sources, Hold: 25 * time.Second,
 		DialContext: w.net.DialContext, Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
 	}
 }

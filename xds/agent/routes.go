@@ -30,9 +30,6 @@ func (a *parts) routes(o Options) http.Handler {
 	mux.Handle("GET /metrics", telemetry.New(telemetry.Sources{
 		Store: a.store, Handler: h, Fleet: a.reports, Policy: o.Access, Groups: a.groups, Config: a.director.loads,
 	}, o.Log))
-	if o.Access == nil {
-		return mux
-	}
 	return o.Access.HTTP(mux)
 }
 
