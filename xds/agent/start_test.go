@@ -124,12 +124,15 @@ func (idle) Run(ctx context.Context, _ discovery.Endpoint, _ func(scrape.Sample)
 
 // counting is a scraper that notes how many endpoints there were when each of its runs began.
 type counting struct {
-	f     *fleet
-	least atomic.Int64
+	f           *fleet
+	runs, least atomic.Int64
 }
 
 func (c *counting) Run(ctx context.Context, _ discovery.Endpoint, _ func(scrape.Sample)) {
-	c.least.Store(min(c.least.Load(), c.f.count.Load()))
+	c.runs.Add(1)
+	if known := c.f.count.Load(); known < c.least.Load() {
+		c.least.Store(known)
+	}
 	<-ctx.Done()
 }
 
@@ -137,25 +140,27 @@ func (c *counting) Run(ctx context.Context, _ discovery.Endpoint, _ func(scrape.
 // begin together, and stay together.
 func TestPhasesKnowTheFleet(t *testing.T) {
 	const n = 100
-	var list []discovery.Endpoint
-	for i := range n {
-		list = append(list, discovery.Endpoint{
-			Namespace: "n", Name: strconv.Itoa(i), Address: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(8000+i)),
-		})
-	}
-	store := publish.NewStore(time.Now())
-	f := newFleet(settings{drain: time.Minute}, store, publish.NewFleet(store), func() {}, slog.New(slog.DiscardHandler))
-	c := &counting{f: f}
-	c.least.Store(n)
-	f.set.scraper = c
-	ctx, cancel := context.WithCancel(t.Context())
-	f.take(ctx, list)
-	time.Sleep(10 * time.Millisecond) // let them begin
-	cancel()
-	f.running.Wait()
-	if got := c.least.Load(); got != n {
-		t.Errorf("a scraping began when %d endpoints were known, want %d", got, n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var list []discovery.Endpoint
+		for i := range n {
+			list = append(list, discovery.Endpoint{
+				Namespace: "n", Name: strconv.Itoa(i), Address: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(8000+i)),
+			})
+		}
+		store := publish.NewStore(time.Now())
+		f := newFleet(settings{drain: time.Minute}, store, publish.NewFleet(store), func() {}, slog.New(slog.DiscardHandler))
+		c := &counting{f: f}
+		c.least.Store(n)
+		f.set.scraper = c
+		ctx, cancel := context.WithCancel(t.Context())
+		f.take(ctx, list)
+		synctest.Wait()
+		cancel()
+		f.running.Wait()
+		if runs, got := c.runs.Load(), c.least.Load(); runs != n || got != n {
+			t.Errorf("%d of %d scrapings began, one when %d endpoints were known", runs, n, got)
+		}
+	})
 }
 
 // TestOtherEngine checks that an endpoint whose labels name another engine is scraped anew, and one whose other labels change
