@@ -22,7 +22,13 @@ type answer struct {
 
 var (
 	dryRunHeaders = pairs.Append(nil, "content-type", "application/json", names.HeaderExplain, names.ExplainDryRun)
-	foreign       = refusal{
+	notPost       = refusal{
+		status:  405,
+		details: "zerohop_explain_method",
+		body:    errorBody("an explanation is asked for by POST, with the body of the request that it is about", "invalid_request_error", "method_not_allowed"),
+		headers: pairs.Append(nil, "content-type", "application/json", "allow", "POST", names.HeaderExplain, names.ExplainDryRun),
+	}
+	foreign = refusal{
 		status:  403,
 		details: "zerohop_explain_refused",
 		body:    errorBody("the address of the client is in none of the networks that may have picks explained", "permission_error", "explain_refused"),
@@ -48,6 +54,8 @@ func (v *VM) appendAnswer(b []byte, s *stream, now uint64, a *answer) []byte {
 	b = v.appendRequest(put(b, `},"request":`), s, x)
 	b = appendInt(b, `,"candidates":`, int64(x.Candidates))
 	b = appendInt(b, `,"left":`, int64(x.Left))
+	b = v.appendHeldJSON(b, x)
+	b = appendJSON(put(b, `,"session":`), x.Session.String())
 	b = v.appendSteps(b, x)
 	b = v.appendBest(put(b, `,"best":`), now, x)
 	b = appendInt(b, `,"ties":`, int64(x.Ties))
@@ -80,6 +88,21 @@ func (v *VM) appendRequest(b []byte, s *stream, x *sched.Explanation) []byte {
 		b = appendBool(appendJSON(b, name), ":", h.Get(scorers.HeaderID(i)) != nil)
 	}
 	return put(b, "}}")
+}
+
+// appendHeldJSON appends the endpoints that should get no request, and who refused the request, if an admitter did.
+func (v *VM) appendHeldJSON(b []byte, x *sched.Explanation) []byte {
+	b = list(put(b, `,"held":`), x.Held, func(b []byte, h *sched.Held) []byte {
+		b = appendJSON(put(v.appendEndpoint(b, h.Slot), `,"why":`), why(h))
+		return put(appendInt(b, `,"leftMs":`, h.LeftMs), "}")
+	})
+	b = put(b, `,"denied":`)
+	if x.Reason != sched.Denied {
+		return put(b, "null")
+	}
+	b = appendPlugin(b, x.Denial.Plugin, x.Denial.Type)
+	b = appendFloat(put(b, `,"value":`), x.Denial.Value)
+	return put(appendFloat(put(b, `,"threshold":`), x.Denial.Threshold), "}")
 }
 
 func (v *VM) appendSteps(b []byte, x *sched.Explanation) []byte {

@@ -27,6 +27,7 @@ const (
 	askedHeaders       // response headers
 	askedDryRun        // the decision instead of a response
 	askedForeign       // a dry run, from outside of the trusted networks
+	askedByOther       // a dry run by another method than POST
 )
 
 // explainer explains picks. A slot can be given to another endpoint before the response comes, so what is to be said about a
@@ -62,9 +63,9 @@ func (v *VM) trusted() bool {
 	return false
 }
 
-// ask notes what a request wants explained. value is that of names.HeaderExplain, if it has one, and dry that its path is that
-// of dry runs.
-func (v *VM) ask(s *stream, header, dry bool) {
+// ask notes what a request wants explained. header is that it has names.HeaderExplain, dry that its path is that of dry runs,
+// and post that its method is theirs.
+func (v *VM) ask(s *stream, header, dry, post bool) {
 	switch {
 	case !header && !dry:
 	case !v.trusted():
@@ -72,6 +73,8 @@ func (v *VM) ask(s *stream, header, dry bool) {
 		if dry {
 			s.asked = askedForeign
 		}
+	case dry && !post:
+		s.asked = askedByOther
 	case dry:
 		s.asked = askedDryRun
 	default:
@@ -173,11 +176,15 @@ func (v *VM) dryRun(s *stream, start uint64) Action {
 	return v.answerDryRun(s, start, &a)
 }
 
-// rejectDryRun refuses a dry run from outside of the trusted networks.
+// rejectDryRun refuses a dry run from outside of the trusted networks, or by another method than POST.
 func (v *VM) rejectDryRun(s *stream) Action {
 	v.releaseCapture(s)
 	s.phase = phaseRefused
-	v.host.Respond(foreign.status, foreign.details, foreign.body, foreign.headers)
+	text := &foreign
+	if s.asked == askedByOther {
+		text = &notPost
+	}
+	v.host.Respond(text.status, text.details, text.body, text.headers)
 	return Pause
 }
 

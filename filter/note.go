@@ -12,6 +12,7 @@ import (
 // value.
 var noteHeaders = [...]string{
 	names.HeaderProfile, names.HeaderCandidates, names.HeaderFiltered, names.HeaderInputs, names.HeaderMatch,
+	names.HeaderHeld, names.HeaderDenied,
 	names.HeaderScore + "-1", names.HeaderScore + "-2", names.HeaderScore + "-3", names.HeaderScore + "-4", names.HeaderScore + "-5",
 }
 
@@ -21,6 +22,8 @@ const (
 	noteFiltered
 	noteInputs
 	noteMatch
+	noteHeld
+	noteDenied
 	noteScore // the first of several
 )
 
@@ -49,7 +52,17 @@ func (v *VM) takeNote(s *stream, now uint64, why reason, decided bool) {
 	b = appendInt(b, " total=", int64(s.d.Total))
 	b = appendInt(b, " universal=", int64(s.d.Universal))
 	b = appendInt(b, " block=", int64(s.d.BlockTokens))
-	v.add(s, noteMatch, appendInt(b, " tokens=", int64(s.d.Tokens)))
+	b = appendInt(b, " tokens=", int64(s.d.Tokens))
+	if x.Session != sched.SessionUnread {
+		b = put(put(b, " session="), x.Session.String())
+	}
+	v.add(s, noteMatch, b)
+	if len(x.Held) > 0 {
+		v.add(s, noteHeld, v.appendHeld(v.line[:0], x))
+	}
+	if x.Reason == sched.Denied {
+		v.add(s, noteDenied, appendDenied(v.line[:0], &x.Denial))
+	}
 	v.add(s, noteInputs, v.appendInputs(v.line[:0], now, x))
 	for i := range x.Best {
 		v.add(s, noteScore+i, v.appendScores(v.line[:0], x, &x.Best[i]))
@@ -127,6 +140,34 @@ func (v *VM) appendFiltered(b []byte, x *sched.Explanation) []byte {
 		b = appendText(b, x.Filters[r.By].Plugin)
 	}
 	return b
+}
+
+func (v *VM) appendHeld(b []byte, x *sched.Explanation) []byte {
+	for i := range x.Held {
+		h := &x.Held[i]
+		if i > 0 {
+			b = put(b, ",")
+		}
+		b = put(put(put(b, v.sched.Address(h.Slot)), "="), why(h))
+		if h.Cooling {
+			b = appendInt(b, " left_ms=", h.LeftMs)
+		}
+	}
+	return b
+}
+
+// why returns the reason for which an endpoint should get no request. One that cools and drains is said to cool, and drains
+// after that.
+func why(h *sched.Held) string {
+	if h.Cooling {
+		return "cooling"
+	}
+	return "draining"
+}
+
+func appendDenied(b []byte, d *sched.Denial) []byte {
+	b = appendNumber(put(appendText(b, d.Plugin), " value="), d.Value)
+	return appendNumber(put(b, " threshold="), d.Threshold)
 }
 
 func (v *VM) appendInputs(b []byte, now uint64, x *sched.Explanation) []byte {

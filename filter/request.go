@@ -25,7 +25,7 @@ func (v *VM) RequestHeaders(id uint32, endOfStream bool) Action {
 	s := &v.streams[ref]
 	s.reason, s.hasBody = v.readHeaders(s), !endOfStream
 	switch {
-	case s.asked == askedForeign:
+	case s.asked == askedForeign || s.asked == askedByOther:
 		return v.rejectDryRun(s)
 	case endOfStream:
 		if s.reason == reasonScored {
@@ -169,14 +169,14 @@ func (v *VM) readHeaders(s *stream) reason {
 	dry := false
 	if v.interest.explain != 0 {
 		if about, is := isDryRun(path); is {
-			dry, post = true, true
+			dry = true
 			v.line = append(v.line[:0], about...)
 			path = unescape(v.line)
 		}
 	}
 	api, known := apiOf(path)
 	if ask || dry {
-		v.ask(s, ask, dry)
+		v.ask(s, ask, dry, post)
 	}
 	if found &= v.interest.removed; found != 0 {
 		v.strip(found)

@@ -3,6 +3,8 @@
 package latencysloadmitter
 
 import (
+	"math"
+
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -52,4 +54,17 @@ func (admitter) Admit(c *scorers.Cycle, cand []int32) bool {
 		}
 	}
 	return !predicted
+}
+
+// Denied implements scorers.Denier: the greatest headroom that an endpoint has for both objectives, in milliseconds, which is to
+// be above 0.
+func (admitter) Denied(c *scorers.Cycle, cand []int32) (value, threshold float64) {
+	p := c.Endpoints.Predicted
+	value = math.Inf(-1)
+	for _, s := range cand {
+		if p.Has[s] {
+			value = max(value, min(p.TTFTHeadroom[s], p.TPOTHeadroom[s]))
+		}
+	}
+	return value, 0
 }

@@ -67,6 +67,11 @@ func (a admitter) Admit(c *scorers.Cycle, cand []int32) bool {
 	return !(c.Rand.Float64() < refuse)
 }
 
+// Denied implements scorers.Denier: the saturation, and the one from which on every such request is refused.
+func (a admitter) Denied(c *scorers.Cycle, cand []int32) (value, threshold float64) {
+	return a.saturation(c.Endpoints, cand), math.Pow(1/a.k, 1/a.power)
+}
+
 // saturation returns the mean over the candidates. An endpoint counts as saturated while its numbers are not known.
 func (a admitter) saturation(e *scorers.Endpoints, cand []int32) float64 {
 	sum := 0.0

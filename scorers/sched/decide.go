@@ -42,6 +42,9 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 		d.Total, req.Universal = int32(req.TotalBlocks), d.Universal
 	}
 	cand, degraded := s.fleet.Candidates(now, s.cand[:0])
+	if s.explain != nil {
+		s.explain.held(s, now)
+	}
 	outcome := NoEndpoint
 	if len(cand) > 0 {
 		if s.fleet.LabelsUnknown() {
@@ -63,6 +66,7 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 	}
 	if s.explain != nil {
 		s.explain.Reason, s.explain.Priority = d.Reason, req.Priority
+		s.explain.session(s, d)
 	}
 	return d.Reason
 }
@@ -178,9 +182,12 @@ func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 	if s.explain != nil {
 		s.explain.candidates(s, cand)
 	}
-	for _, a := range s.set.admitters {
-		if !a.Admit(c, cand) {
+	for i := range s.set.admitters {
+		if a := &s.set.admitters[i]; !a.Admit(c, cand) {
 			s.stats.Denied++
+			if s.explain != nil {
+				s.explain.denied(a, c, cand)
+			}
 			return Denied
 		}
 	}

@@ -1,11 +1,17 @@
 package sched
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"github.com/zerohop/zerohop/scorers"
+)
 
 // The most that an Explanation lists.
 const (
 	maxExplained = 5
 	maxRemoved   = 16
+	maxHeld      = 16
 )
 
 // Explanation says how a decision came about. It is reused: what it holds is valid until the next Decide that fills it, and
@@ -20,7 +26,10 @@ type Explanation struct {
 	Removed          []Removed   // the first of those that filters took away
 	Ties             int         // candidates with the greatest total
 	Saturation       []Saturation
-	Priority         int32 // of the request
+	Held             []Held  // the first of the endpoints that should get no request, candidates or not
+	Denial           Denial  // if Reason is Denied
+	Session          Session // whether the request's session decided
+	Priority         int32   // of the request
 
 	scores []float64 // by scorer, then by candidate
 	totals []float64
@@ -61,6 +70,36 @@ type Saturation struct {
 	Value  float64
 }
 
+// Held is an endpoint that should get no request.
+type Held struct {
+	Slot              int32
+	Cooling, Draining bool
+	LeftMs            int64 // until a request may try an endpoint that cools
+}
+
+// Denial says which admitter refused, and by what. The numbers are NaN if it does not say.
+type Denial struct {
+	Plugin, Type     string
+	Value, Threshold float64
+}
+
+// Session says what became of a request's session.
+type Session uint8
+
+// The fates of a session.
+const (
+	SessionUnread    Session = iota // no plugin keeps sessions together
+	SessionNone                     // the request names none
+	SessionUnbound                  // it has no endpoint yet, or one that has gone
+	SessionBound                    // its endpoint is the one that was picked
+	SessionElsewhere                // its endpoint is another one
+)
+
+var sessionNames = [...]string{"", "none", "unbound", "bound", "elsewhere"}
+
+// String returns the word that explanations have; "" if no plugin keeps sessions together.
+func (s Session) String() string { return sessionNames[s] }
+
 // Explain has the decisions from now on explained in e; nil ends that.
 func (s *Scheduler) Explain(e *Explanation) { s.explain = e }
 
@@ -68,7 +107,7 @@ func (s *Scheduler) Explain(e *Explanation) { s.explain = e }
 func (e *Explanation) reset(set *profiles) {
 	*e = Explanation{
 		Handler: set.handlerRef, Filters: e.Filters[:0], Scorers: e.Scorers[:0], Best: e.Best[:0], Removed: e.Removed[:0],
-		Saturation: e.Saturation[:0], scores: e.scores[:0], totals: e.totals[:0], cand: e.cand[:0], before: e.before[:0],
+		Saturation: e.Saturation[:0], Held: e.Held[:0], scores: e.scores[:0], totals: e.totals[:0], cand: e.cand[:0], before: e.before[:0],
 	}
 }
 
@@ -79,6 +118,43 @@ func (e *Explanation) candidates(s *Scheduler, cand []int32) {
 	for i := range s.set.detectors {
 		d := &s.set.detectors[i]
 		e.Saturation = append(e.Saturation, Saturation{d.name, d.Saturation(&s.cycle, cand)})
+	}
+}
+
+// held notes the endpoints that should get no request.
+func (e *Explanation) held(s *Scheduler, now uint64) {
+	for _, slot := range s.fleet.Live() {
+		cooling, left, draining := s.fleet.Impairment(now, slot)
+		if (cooling || draining) && len(e.Held) < maxHeld {
+			e.Held = append(e.Held, Held{slot, cooling, draining, int64(left / 1e6)})
+		}
+	}
+}
+
+// denied notes which admitter refused the candidates.
+func (e *Explanation) denied(a *admitter, c *scorers.Cycle, cand []int32) {
+	e.Denial = Denial{a.name, a.typ, math.NaN(), math.NaN()}
+	if why, ok := a.Admitter.(scorers.Denier); ok {
+		e.Denial.Value, e.Denial.Threshold = why.Denied(c, cand)
+	}
+}
+
+// session notes what the first plugin that finds a session in the request says of it, before the pick changes that.
+func (e *Explanation) session(s *Scheduler, d *Decision) {
+	for _, t := range s.set.tellers {
+		slot, named := t.Session(&s.cycle)
+		switch {
+		case !named:
+			e.Session = SessionNone
+			continue
+		case slot < 0:
+			e.Session = SessionUnbound
+		case d.N > 0 && d.Slots[0] == slot:
+			e.Session = SessionBound
+		default:
+			e.Session = SessionElsewhere
+		}
+		return
 	}
 }
 

@@ -19,7 +19,7 @@ type profiles struct {
 	objectives map[string]int32 // priority by name
 	instances  []instance
 
-	admitters []scorers.Admitter
+	admitters []admitter
 	detectors []detector
 	estimator scorers.LoadEstimator // nil unless there is one
 	watchers  []scorers.SlotWatcher
@@ -28,6 +28,7 @@ type profiles struct {
 	servers   []scorers.Server
 	sweepers  []scorers.Sweeper
 	binders   []binder
+	tellers   []scorers.SessionTeller
 }
 
 // binder remembers sessions; see sessionaffinity.Bindings.
@@ -49,6 +50,11 @@ type instance struct {
 type sharer struct {
 	scorers.Sharer
 	id uint64 // instanceID
+}
+
+type admitter struct {
+	scorers.Admitter
+	name, typ string
 }
 
 type detector struct {
@@ -169,7 +175,9 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 // hooks notes what an instance does outside of profiles.
 func (c *compiler) hooks(path, typ, name string, plugin any) {
 	set := c.set
-	note(&set.admitters, plugin)
+	if h, ok := plugin.(scorers.Admitter); ok {
+		set.admitters = append(set.admitters, admitter{h, name, typ})
+	}
 	if h, ok := plugin.(scorers.Detector); ok {
 		set.detectors = append(set.detectors, detector{h, name})
 	}
@@ -187,6 +195,7 @@ func (c *compiler) hooks(path, typ, name string, plugin any) {
 	note(&set.servers, plugin)
 	note(&set.sweepers, plugin)
 	note(&set.binders, plugin)
+	note(&set.tellers, plugin)
 }
 
 // note adds plugin to the list if it is a T. It is not copied into its callers, for the size of the module.

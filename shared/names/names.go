@@ -59,6 +59,10 @@ const (
 	HeaderCandidates = "x-zerohop-candidates"
 	// HeaderFiltered lists what each filter left, and the first endpoints that were taken away.
 	HeaderFiltered = "x-zerohop-filtered"
+	// HeaderHeld lists the first endpoints that should get no request, and why.
+	HeaderHeld = "x-zerohop-held"
+	// HeaderDenied names the admitter that refused, and what it went by.
+	HeaderDenied = "x-zerohop-denied"
 	// HeaderScore, with -1 to -5 behind it, lists the scores of one of the best endpoints.
 	HeaderScore = "x-zerohop-score"
 	// HeaderInputs lists the numbers that the best endpoints were scored with, and their ages.

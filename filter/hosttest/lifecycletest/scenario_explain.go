@@ -215,7 +215,16 @@ type dryAnswer struct {
 		Headers                                                     map[string]bool
 	}
 	Candidates, Left, Ties int
-	Filters                []struct {
+	Held                   []struct {
+		Endpoint, Address, Why string
+		LeftMs                 int
+	}
+	Denied *struct {
+		Plugin, Type     string
+		Value, Threshold float64
+	}
+	Session string
+	Filters []struct {
 		Plugin, Type  string
 		Before, After int
 	}
