@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -35,10 +34,7 @@ type checked struct {
 // print writes the result.
 func (r *checked) print(c *checkCmd, stdout, stderr io.Writer) error {
 	if c.Output == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return writeJSON(stdout, r)
 	}
 	var b strings.Builder
 	for _, f := range r.Problems {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/zerohop/zerohop/xds/agentclient"
@@ -72,11 +71,10 @@ func (s *snapshotCmd) print(ctx context.Context, c *agentclient.Client, stdout i
 		return err
 	}
 	if s.Output == "json" {
-		e := json.NewEncoder(stdout)
-		if !s.Watch {
-			e.SetIndent("", "  ")
+		if s.Watch {
+			return json.NewEncoder(stdout).Encode(page)
 		}
-		return e.Encode(page)
+		return writeJSON(stdout, page)
 	}
 	text := snapshotText(&page)
 	if s.Watch {
@@ -107,17 +105,17 @@ func snapshotText(page *publish.Page) string {
 		return b.String()
 	}
 	b.WriteByte('\n')
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ENDPOINT\tADDRESS\tAGE\tWAITING\tRUNNING\tKV CACHE\tIN FLIGHT\tTOKENS\tPICKS\tFALLBACKS\tFAILED\tSTATE")
-	for i := range page.Endpoints {
-		_, _ = fmt.Fprintln(w, strings.Join(row(&page.Endpoints[i]), "\t"))
-	}
-	_ = w.Flush()
+	writeTable(&b, func(row func(string, ...any)) {
+		row("ENDPOINT\tADDRESS\tAGE\tWAITING\tRUNNING\tKV CACHE\tIN FLIGHT\tTOKENS\tPICKS\tFALLBACKS\tFAILED\tSTATE")
+		for i := range page.Endpoints {
+			row("%s", strings.Join(cellsOf(&page.Endpoints[i]), "\t"))
+		}
+	})
 	return b.String()
 }
 
-// row returns the cells of an endpoint. What nobody has told is a dash.
-func row(e *publish.PageEndpoint) []string {
+// cellsOf returns the cells of an endpoint. What nobody has told is a dash.
+func cellsOf(e *publish.PageEndpoint) []string {
 	cells := []string{e.Name, e.Address}
 	if e.AgeMs == nil {
 		cells = append(cells, "-", "-", "-", "-")

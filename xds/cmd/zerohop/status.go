@@ -3,14 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/zerohop/zerohop/xds/agentclient"
@@ -36,9 +34,7 @@ func (s *statusCmd) run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	if s.Output == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		err = e.Encode(st)
+		err = writeJSON(stdout, st)
 	} else {
 		_, err = io.WriteString(stdout, statusText(&st, time.Now()))
 	}
@@ -70,22 +66,22 @@ func verdict(st *status.Status) error {
 // statusText formats a status for people.
 func statusText(st *status.Status, now time.Time) string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	state := "in force"
 	if !st.Config.OK {
 		state = "refused: " + strings.ReplaceAll(strings.TrimSpace(st.Config.Error), "\n", "\n\t")
 	}
-	_, _ = fmt.Fprintf(w, "configuration\t%s, %s\n", st.Config.File, state)
-	_, _ = fmt.Fprintf(w, "\tsince %s\n", ago(now, st.Config.Since))
-	_, _ = fmt.Fprintf(w, "plan\t%s\n", cmp.Or(st.Revision, "-"))
-	_, _ = fmt.Fprintf(w, "endpoints\t%d, in snapshot %d\n", st.Endpoints, st.Snapshot)
-	if !st.Discovery.OK {
-		_, _ = fmt.Fprintf(w, "\tthe last list stays, %s: %s\n", ago(now, st.Discovery.Since), strings.ReplaceAll(st.Discovery.Error, "\n", "\n\t"))
-	}
-	for _, warning := range st.Discovery.Warnings {
-		_, _ = fmt.Fprintf(w, "\t%s\n", warning)
-	}
-	_ = w.Flush()
+	writeTable(&b, func(row func(string, ...any)) {
+		row("configuration\t%s, %s", st.Config.File, state)
+		row("\tsince %s", ago(now, st.Config.Since))
+		row("plan\t%s", cmp.Or(st.Revision, "-"))
+		row("endpoints\t%d, in snapshot %d", st.Endpoints, st.Snapshot)
+		if !st.Discovery.OK {
+			row("\tthe last list stays, %s: %s", ago(now, st.Discovery.Since), strings.ReplaceAll(st.Discovery.Error, "\n", "\n\t"))
+		}
+		for _, warning := range st.Discovery.Warnings {
+			row("\t%s", warning)
+		}
+	})
 	b.WriteByte('\n')
 	if len(st.Nodes) == 0 {
 		b.WriteString("No Envoy is connected.\n")
@@ -97,18 +93,18 @@ func statusText(st *status.Status, now time.Time) string {
 
 // nodeTable lists the Envoys, and below what they last refused.
 func nodeTable(b *strings.Builder, nodes []status.Node, now time.Time) {
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "GROUP\tNODE\tENVOY\tCONNECTED\tPLAN SENT\tACCEPTED\tIN FORCE AT WORKERS\tREFUSES")
-	for i := range nodes {
-		n := &nodes[i]
-		connected := ago(now, n.Since)
-		if !n.Connected {
-			connected = "gone " + connected
+	writeTable(b, func(row func(string, ...any)) {
+		row("GROUP\tNODE\tENVOY\tCONNECTED\tPLAN SENT\tACCEPTED\tIN FORCE AT WORKERS\tREFUSES")
+		for i := range nodes {
+			n := &nodes[i]
+			connected := ago(now, n.Since)
+			if !n.Connected {
+				connected = "gone " + connected
+			}
+			row("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", n.Group, n.ID, cmp.Or(n.Envoy, "-"), connected,
+				cmp.Or(n.Plan.Sent, "-"), cmp.Or(n.Plan.Acked, "-"), inForce(n), refuses(n))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Group, n.ID, cmp.Or(n.Envoy, "-"), connected,
-			cmp.Or(n.Plan.Sent, "-"), cmp.Or(n.Plan.Acked, "-"), inForce(n), refuses(n))
-	}
-	_ = w.Flush()
+	})
 	for i := range nodes {
 		refusals(b, &nodes[i], now)
 	}
