@@ -105,14 +105,18 @@ func (a *agentCmd) config(doc []byte) (*config.Config, error) {
 	return c, nil
 }
 
+// policyOf returns who may talk to an agent with that configuration.
+func policyOf(c *config.Agent, log *slog.Logger) (*access.Policy, error) {
+	return access.New(access.Options{
+		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ClientCAFile: c.TLS.ClientCAFile, BearerTokenFile: c.BearerTokenFile,
+		MaxConnections: c.MaxConnections, RequestsPerSecond: c.RequestsPerSecond,
+	}, log)
+}
+
 // open decides who may talk to the agent and opens its listeners.
 func open(ctx context.Context, o *agent.Options, c *config.Agent) error {
 	var err error
-	o.Access, err = access.New(access.Options{
-		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ClientCAFile: c.TLS.ClientCAFile, BearerTokenFile: c.BearerTokenFile,
-		MaxConnections: c.MaxConnections, RequestsPerSecond: c.RequestsPerSecond,
-	}, o.Log)
-	if err != nil {
+	if o.Access, err = policyOf(c, o.Log); err != nil {
 		return usageError{err}
 	}
 	if err := errors.Join(o.Access.CheckListen(c.Listen), o.Access.CheckListen(c.XDSListen)); err != nil {

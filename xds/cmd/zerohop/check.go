@@ -10,7 +10,6 @@ import (
 
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/plan"
-	"github.com/zerohop/zerohop/xds/access"
 	"github.com/zerohop/zerohop/xds/config"
 	"github.com/zerohop/zerohop/xds/discovery"
 	"github.com/zerohop/zerohop/xds/envoycheck"
@@ -141,10 +140,7 @@ func (r *checked) judge(file string, conf *config.Config, eps []discovery.Endpoi
 // listeners applies the agent's rule of who may reach it. Files that are not here are no problem of the document.
 func (r *checked) listeners(file string, z *config.Zerohop) {
 	a := &z.Agent
-	policy, err := access.New(access.Options{
-		CertFile: a.TLS.CertFile, KeyFile: a.TLS.KeyFile, ClientCAFile: a.TLS.ClientCAFile, BearerTokenFile: a.BearerTokenFile,
-		MaxConnections: a.MaxConnections, RequestsPerSecond: a.RequestsPerSecond,
-	}, slog.New(slog.DiscardHandler))
+	policy, err := policyOf(a, slog.New(slog.DiscardHandler))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return
 	}
