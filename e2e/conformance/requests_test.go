@@ -7,6 +7,7 @@ import (
 
 	"github.com/zerohop/zerohop/e2e/schedbed"
 	"github.com/zerohop/zerohop/filter/hosttest"
+	"github.com/zerohop/zerohop/shared/names"
 )
 
 // equalWeights is a configuration whose scorers weigh the same.
@@ -46,6 +47,9 @@ func requestRows() []row {
 		{id: "R5", what: "no body and no endpoints: 500 under parity epp, another text", status: deviation, ref: "N1", check: func() error {
 			return answers("", nil, get("/v1/models"), 500, "no_endpoints")
 		}},
+		unhinted("R6", "subset hint that no endpoint meets: served as without", "192.168.1.99:8000", loaded(3, .2, 0, .1, 10, .2), "ns/b"),
+		unhinted("R7", "subset hint of three endpoints: the fourth is better", "10.0.0.1:80,10.0.0.2:80,10.0.0.3:80", loaded(5, .2, 5, .1, 10, .2, 0, 0), "ns/d"),
+		unhinted("R8", "subset hint of the busiest endpoint: the idle one is picked", "10.0.0.3:80", loaded(5, .2, 0, .1, 10, .2), "ns/b"),
 		{id: "R9", what: "the adapter is on the second endpoint", needs: []string{"lora-affinity-scorer"}, check: func() error {
 			servers := loaded(10, .2, 10, .4, 10, .3)
 			servers[1].Active = []string{"sql-lora"}
@@ -88,6 +92,19 @@ func requestRows() []row {
 		}},
 		{id: "R19", what: "three picks are announced in their order", check: checkR19},
 	}
+}
+
+// unhinted returns a row of the subset hint, which zerohop neither reads nor lets pass: the request goes to the best of all
+// endpoints.
+func unhinted(id, what, hint string, servers []schedbed.Server, name string) row {
+	return row{id: id, what: what, status: deviation, ref: "N17", check: func() error {
+		doc := equalWeights("queue-scorer", "kv-cache-utilization-scorer")
+		r := chatOf("m")
+		r.Headers = append(r.Headers, hosttest.Pairs(names.HeaderDestinationSubset, hint)...)
+		return errors.Join(goesTo(doc, servers, r, name), one(doc+parityEPP, servers, r, func(res *hosttest.Result, _ string) error {
+			return differ("hint reaches the model server:", res.Sent.Has(names.HeaderDestinationSubset), false)
+		}))
+	}}
 }
 
 // checkR12 sends a prompt whole and then in two chunks: the second time all of it is known.
