@@ -142,21 +142,18 @@ func (s *Scheduler) Restore(chunk []byte) (blocks int, ok bool) {
 	return blocks, true
 }
 
-// restoreBlocks takes over one section of blocks, a few at a time.
-func (s *Scheduler) restoreBlocks(c *picklog.Chunk) (added int) {
+// restoreBlocks takes over one section of blocks.
+func (s *Scheduler) restoreBlocks(c *picklog.Chunk) int {
 	slot, ok := s.fleet.Slot(c.ID)
 	if !ok {
 		return 0
 	}
-	var few [64]uint64
-	for i := 0; i < c.Len(); i += len(few) {
-		n := min(len(few), c.Len()-i)
-		for k := range n {
-			few[k] = c.Hash(i + k)
-		}
-		added += s.index.Restore(slot, few[:n])
+	x := &s.share
+	x.hashes = x.hashes[:0]
+	for i := range c.Len() {
+		x.hashes = append(x.hashes, c.Hash(i))
 	}
-	return added
+	return s.index.Restore(slot, x.hashes)
 }
 
 // restoreEvents takes over one section of events.
