@@ -355,6 +355,39 @@ func TestMergeCases(t *testing.T) {
 	}
 }
 
+// TestPeerRearranges has a peer whose entries come to stand for other endpoints, and one that was rebuilt under the same number.
+func TestPeerRearranges(t *testing.T) {
+	a, b := endpoint(1).ID, endpoint(2).ID
+	tests := []struct {
+		name          string
+		epoch, layout uint64
+		entries       []loads.Entry
+		want          [2]int32
+	}{
+		{"other layout", 5, 2, []loads.Entry{{ID: b, InFlight: 3}, {ID: a, InFlight: 7}}, [2]int32{7, 3}},
+		{"other epoch", 6, 1, []loads.Entry{{ID: b, InFlight: 1}, {}}, [2]int32{0, 1}},
+		{"more slots", 5, 2, []loads.Entry{{ID: a, InFlight: 2}, {}, {ID: b, InFlight: 4}}, [2]int32{2, 4}},
+		{"none left", 5, 2, nil, [2]int32{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tab := New(8, stale)
+			apply(tab, fleetOf(2), 1, 1)
+			tab.Share(true)
+			tab.Merge(1, vectorOf(t, 5, 1, 2, loads.Entry{ID: a, InFlight: 2}, loads.Entry{ID: b, InFlight: 3}))
+			tab.Merge(1, vectorOf(t, tt.epoch, tt.layout, 3, tt.entries...))
+			var got [2]int32
+			for i, id := range []uint64{a, b} {
+				s, _ := tab.Slot(id)
+				got[i] = tab.View().InFlight[s]
+			}
+			if got != tt.want {
+				t.Errorf("in flight %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 // TestImpossibleVectors merges numbers that contradict each other or are huge, from as many peers as there can be.
 func TestImpossibleVectors(t *testing.T) {
 	tab := New(2, stale)
