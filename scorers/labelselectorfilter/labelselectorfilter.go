@@ -32,7 +32,7 @@ var Spec = scorers.Spec{
 	Aliases: []string{"by-label-selector"},
 	Kinds:   scorers.KindFilter,
 	Params: []scorers.Param{
-		{Name: paramLabels, Shape: scorers.Map, Kind: plan.String, Doc: "labels with the value that an endpoint must have"},
+		{Name: paramLabels, Shape: scorers.Map, Kind: plan.String, Limit: scorers.MaxLabels, Doc: "labels with the value that an endpoint must have"},
 		{Name: paramExpressions, Shape: scorers.List, Doc: "requirements that an endpoint must meet", Fields: []scorers.Param{
 			{Name: "key", Kind: plan.String, Required: true, Doc: "key of the label"},
 			{

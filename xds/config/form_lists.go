@@ -39,7 +39,7 @@ func networks(at func(*Zerohop) *[]string) form {
 			}
 			return "[" + strings.Join(parts, ", ") + "]"
 		},
-		schema: schema{"type": "array", "items": schema{"type": "string"}},
+		schema: schema{"type": "array", "items": schema{"type": "string", "minLength": 1}},
 	}
 }
 
@@ -52,7 +52,7 @@ func objectives() form {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}, schema: schema{"type": "array", "items": objectSchema(schema{
-		"name": schema{"type": "string"}, "priority": schema{"type": "integer", "minimum": math.MinInt32, "maximum": math.MaxInt32},
+		"name": schema{"type": "string", "minLength": 1}, "priority": schema{"type": "integer", "minimum": math.MinInt32, "maximum": math.MaxInt32},
 	}, "name", "priority")}}
 }
 

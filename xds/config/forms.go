@@ -23,6 +23,8 @@ func choice(at func(*Zerohop) *string, words ...string) form {
 		read: func(n strictyaml.Node, z *Zerohop) {
 			if s := n.Choice(words...); s != "" {
 				*at(z) = s
+			} else if n.IsText() && n.Text() == "" {
+				n.Problemf("is empty; %s", strictyaml.Suggest("", words))
 			}
 		},
 		show:   func(z *Zerohop) string { return scalar(*at(z)) },

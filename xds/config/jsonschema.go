@@ -28,6 +28,7 @@ func JSONSchema(specs []scorers.Spec) ([]byte, error) {
 		"oneOf":   []schema{{"$ref": "#/$defs/" + kind}, {"$ref": "#/$defs/" + zerohopKind}},
 		"$defs":   schema{kind: pickerSchema(&t), zerohopKind: zerohopSchema()},
 	}
+	tighten(root)
 	out, err := json.MarshalIndent(root, "", "  ")
 	return append(out, '\n'), err
 }
@@ -40,10 +41,17 @@ func pickerSchema(t *types) schema {
 	fields["kind"] = schema{"const": kind}
 	out["required"] = []string{"apiVersion", "kind"}
 	fields["plugins"].(schema)["items"] = schema{"oneOf": t.schemas()}
+	fields["featureGates"].(schema)["items"].(schema)["pattern"] = gatePattern()
 	profile := fields["schedulingProfiles"].(schema)["items"].(schema)
-	profile["required"] = []string{"name"}
-	profile["properties"].(schema)["plugins"].(schema)["items"].(schema)["required"] = []string{"pluginRef"}
+	require(profile, "name")
+	require(profile["properties"].(schema)["plugins"].(schema)["items"].(schema), "pluginRef")
 	return out
+}
+
+// require demands a text that is not empty.
+func require(object schema, field string) {
+	object["required"] = []string{field}
+	object["properties"].(schema)[field].(schema)["minLength"] = 1
 }
 
 // schema describes a value.
@@ -171,7 +179,12 @@ func paramSchema(path string, p *scorers.Param, open []string) schema {
 			out["minItems"] = 1
 		}
 	case p.Shape == scorers.Map:
-		out = schema{"type": "object", "additionalProperties": scalarSchema(p)}
+		value := scalarSchema(p)
+		optional(value)
+		out = schema{"type": "object", "additionalProperties": value, "maxProperties": scorers.DefaultLimit}
+		if p.Limit > 0 {
+			out["maxProperties"] = p.Limit
+		}
 	case p.Shape == scorers.Object && slices.Contains(open, path):
 		out = schema{}
 	case p.Shape == scorers.Object:
@@ -234,12 +247,12 @@ func zerohopSchema() schema {
 		place(root, settings[i].path, leaf)
 	}
 	place(root, pathEndpoints, schema{"type": "array", "items": objectSchema(schema{
-		"name": schema{"type": "string"}, "namespace": schema{"type": "string"}, "address": schema{"type": "string"},
-		"port": schema{"type": "string"}, "labels": schema{"type": "object", "additionalProperties": schema{"type": "string"}},
+		"name": schema{"type": "string", "minLength": 1}, "namespace": schema{"type": "string"}, "address": schema{"type": "string", "minLength": 1},
+		"port": schema{"type": "string", "minLength": 1}, "labels": schema{"type": "object", "additionalProperties": schema{"type": "string"}},
 	}, "name", "address", "port")})
 	ttl := schema{"type": "string", "pattern": durationPattern}
 	place(root, pathDNS, schema{"type": "array", "items": objectSchema(schema{
-		"name": schema{"type": "string"}, "type": schema{"enum": []string{discovery.DNSAddress, discovery.DNSService}}, "namespace": schema{"type": "string"},
+		"name": schema{"type": "string", "minLength": 1}, "type": schema{"enum": []string{discovery.DNSAddress, discovery.DNSService}}, "namespace": schema{"type": "string"},
 		"ports":    schema{"type": "array", "items": schema{"type": "integer", "minimum": 1, "maximum": math.MaxUint16}},
 		"resolver": schema{"type": "string"}, "minTTL": ttl, "maxTTL": ttl,
 	}, "name")})

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,6 +86,90 @@ func TestJSONSchemaRefuses(t *testing.T) {
 	}
 }
 
+// TestJSONSchemaAgrees gives documents to both the schema and Load, which are to be of one opinion.
+func TestJSONSchemaAgrees(t *testing.T) {
+	v := newValidator(t)
+	weight := func(w string) string {
+		return header + "plugins: [{type: queue-scorer}]\nschedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer, weight: " + w + "}]}]"
+	}
+	labels := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("l%d: x", i))
+		}
+		return header + "plugins: [{type: queue-scorer}, {type: label-selector-filter, parameters: {matchLabels: {" + strings.Join(all, ", ") + "}}}]"
+	}
+	plugin := func(text string) string { return header + "plugins: [{type: queue-scorer}, {" + text + "}]" }
+	section := func(text string) string { return header + "plugins: [{type: queue-scorer}]\n" + text }
+	for _, tt := range []struct {
+		doc string
+		ok  bool
+	}{
+		{weight("1"), true},
+		{weight("null"), true},
+		{weight("1e308"), true},
+		{weight("-1e308"), true},
+		{weight(".inf"), false},
+		{weight("-.inf"), false},
+		{weight(`"1"`), false},
+		{section("featureGates: [flowControl]"), true},
+		{section("featureGates: [flowControl=true, \" haPopulateNonLeaderDatastore = FALSE \"]"), true},
+		{section("featureGates: [flowControl=t]"), true},
+		{section("featureGates: [flowControl=yes]"), false},
+		{section("featureGates: [flowcontrol]"), false},
+		{section("featureGates: [other]"), false},
+		{section("featureGates: null"), true},
+		{labels(32), true},
+		{labels(33), false},
+		{plugin("type: label-selector-filter, parameters: {matchLabels: {a: null}}"), true}, // as an empty value
+		{plugin("type: label-selector-filter, parameters: {matchLabels: null}"), true},
+		{plugin("type: null"), false},
+		{plugin(`type: ""`), false},
+		{plugin("type: decode-filter, name: null, parameters: null"), true},
+		{plugin("type: by-label, parameters: null"), false},
+		{plugin("type: by-label, parameters: {label: null}"), false},
+		{plugin("type: by-label, parameters: {label: a, validValues: [b], allowsNoLabel: null}"), true},
+		{plugin("type: by-label, parameters: {label: a, validValues: [null]}"), false},
+		{plugin("type: session-affinity-scorer, parameters: {strategy: null}"), true},
+		{plugin("type: session-affinity-scorer, parameters: {strategy: luck}"), false},
+		{plugin("type: session-affinity-scorer, parameters: {sessionIdConfig: {evictionTtlSeconds: .inf}}"), false},
+		{plugin("type: session-affinity-scorer, parameters: {sessionIdConfig: {evictionTtlSeconds: 0}}"), false},
+		{plugin("type: utilization-detector, parameters: {metricsStalenessThreshold: null}"), true},
+		{plugin("type: utilization-detector, parameters: {metricsStalenessThreshold: 5}"), false},
+		{section("flowControl: {maxBytes: null, defaultRequestTTL: null}"), true},
+		{section("flowControl: {maxBytes: .inf}"), false},
+		{section("schedulingProfiles: null"), true},
+		{section("schedulingProfiles: [null]"), false},
+		{section("schedulingProfiles: [{name: null}]"), false},
+		{section(`schedulingProfiles: [{name: ""}]`), false},
+		{section(`schedulingProfiles: [{name: a, plugins: [{pluginRef: ""}]}]`), false},
+		{section("schedulingProfiles: [{name: a, plugins: null}]"), true},
+		{section("saturationDetector: null"), true},
+		{zheader + "scrape: null", true},
+		{zheader + "scrape: {interval: null, engine: null, tls: null}", true},
+		{zheader + "scrape: {engine: luck}", false},
+		{zheader + "bounds: {endpoints: .inf}", false},
+		{zheader + "bounds: {endpoints: 0.5}", false},
+		{zheader + "agent: {requestsPerSecond: .inf}", false},
+		{zheader + "destinationMode: null", true},
+		{zheader + `destinationMode: ""`, false},
+		{zheader + "objectives: null", true},
+		{zheader + "objectives: [{name: a, priority: null}]", false},
+		{zheader + "objectives: [{name: a, priority: 1e10}]", false},
+		{zheader + "explain: {trustedNetworks: [null]}", false},
+		{zheader + `explain: {trustedNetworks: [""]}`, false},
+		{zheader + `discovery: {endpoints: [{name: "", address: 10.0.0.1, port: "1"}]}`, false},
+		{zheader + `discovery: {dns: [{name: a, ports: [null]}]}`, false},
+		{zheader + `discovery: {dns: [{name: a, ports: [80], type: null, minTTL: null}]}`, true},
+	} {
+		_, err := Load([]byte(tt.doc), registry.Specs())
+		problems := v.problems(t, tt.doc)
+		if loads, valid := err == nil, len(problems) == 0; loads != tt.ok || valid != tt.ok {
+			t.Errorf("%s\nwant %v; Load: %v; schema: %q", tt.doc, tt.ok, err, problems)
+		}
+	}
+}
+
 // validator knows as much of JSON Schema as the generated one uses.
 type validator struct{ root schema }
 
@@ -118,30 +203,32 @@ func (v *validator) problems(t *testing.T, text string) []string {
 	}
 	var out []string
 	for _, root := range roots {
-		out = append(out, v.check(v.root, plainOf(root), "")...)
+		out = append(out, v.check(v.root, plainOf(root, &p), "")...)
 	}
 	return out
 }
 
-// plainOf returns a value as encoding/json would. Null is left out of objects, for the loader takes it as absent.
-func plainOf(n strictyaml.Node) any {
+// plainOf returns a value as encoding/json would.
+func plainOf(n strictyaml.Node, p *strictyaml.Problems) any {
 	switch {
 	case n.IsObject():
 		m := make(map[string]any)
 		for _, k := range n.Keys() {
-			if f := n.Field(k); f.Exists() {
-				m[k] = plainOf(f)
-			}
+			m[k] = plainOf(n.Field(k), p)
 		}
 		return m
 	case n.IsList():
 		l := make([]any, 0)
 		for _, e := range n.List() {
-			l = append(l, plainOf(e))
+			l = append(l, plainOf(e, p))
 		}
 		return l
 	case n.IsNumber():
-		return n.Number()
+		before := p.Len()
+		if f := n.Number(); p.Len() == before {
+			return f
+		}
+		return math.Inf(1) // of either sign
 	case n.IsBool():
 		return n.Bool()
 	case n.IsText():
@@ -192,6 +279,14 @@ func (v *validator) check(s schema, value any, path string) (problems []string) 
 			bound := arg.(float64)
 			if ok && (keyword == "minimum" && f < bound || keyword == "exclusiveMinimum" && f <= bound || keyword == "maximum" && f > bound) {
 				fail("%v is beyond %s %v", f, keyword, bound)
+			}
+		case "minLength":
+			if text, ok := value.(string); ok && float64(len(text)) < arg.(float64) {
+				fail("%q is too short", text)
+			}
+		case "maxProperties":
+			if m, ok := value.(map[string]any); ok && float64(len(m)) > arg.(float64) {
+				fail("%d fields", len(m))
 			}
 		case "minItems", "maxItems":
 			if l, ok := value.([]any); ok && (keyword == "minItems") == (float64(len(l)) < arg.(float64)) && float64(len(l)) != arg.(float64) {

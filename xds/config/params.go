@@ -84,7 +84,11 @@ func (r *paramReader) value(v strictyaml.Node, path string, p *scorers.Param) {
 		for i, k := range v.Keys() {
 			at := plan.Element(path, i)
 			r.out = append(r.out, plan.Param{Name: at + ".key", Kind: plan.String, Str: k})
-			r.scalar(v.Field(k), at+".value", p)
+			if e := v.Field(k); e.Exists() {
+				r.scalar(e, at+".value", p)
+			} else { // the EPP takes null for what has no text
+				r.out = append(r.out, plan.Param{Name: at + ".value", Kind: p.Kind})
+			}
 		}
 		r.bad[path] = !v.IsObject()
 	case p.Shape == scorers.Object && len(p.Fields) > 0:

@@ -15,6 +15,9 @@ const (
 	gateNonLeader   = "haPopulateNonLeaderDatastore" // about Kubernetes replicas, of which there are none here
 )
 
+// featureGates are those that are known.
+var featureGates = []string{gateFlowControl, gateNonLeader}
+
 // sections reads everything beside plugins and profiles. Most of it is only checked: what the filter and the agent do not
 // act on is reported as not active.
 func (l *loader) sections(root strictyaml.Node) {
@@ -49,7 +52,7 @@ func (l *loader) featureGates(nodes []strictyaml.Node) (queued bool) {
 		case gateNonLeader:
 			l.warnf(n, "has no effect; there is no leader")
 		default:
-			n.Problemf("feature gate %q is unknown or unregistered; %s", name, strictyaml.Suggest(name, []string{gateFlowControl, gateNonLeader}))
+			n.Problemf("feature gate %q is unknown or unregistered; %s", name, strictyaml.Suggest(name, featureGates))
 		}
 	}
 	return queued
