@@ -141,7 +141,16 @@ type explanation struct {
 		Headers                                                     map[string]bool
 	}
 	Candidates, Left, Ties int
-	Filters                []struct {
+	Held                   []struct {
+		Endpoint, Address, Why string
+		LeftMs                 int64
+	}
+	Denied *struct {
+		Plugin, Type     string
+		Value, Threshold *float64
+	}
+	Session string
+	Filters []struct {
 		Plugin, Type  string
 		Before, After int
 	}

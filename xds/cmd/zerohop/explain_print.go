@@ -7,53 +7,87 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 )
 
 // explainText formats an explanation for people.
 func explainText(a *explanation) string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) { _, _ = fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
-	row("outcome", "%s, %d endpoints have the best total", a.Outcome, a.Ties)
-	row("profile", "%s, chosen by %s", cmp.Or(a.Profile, "-"), a.Handler)
-	row("plan", "%s, parity %s", cmp.Or(a.Revision, "-"), a.Parity)
+	writeTable(&b, a.summary)
+	if len(a.Filters) > 0 {
+		b.WriteByte('\n')
+		writeTable(&b, a.filterRows)
+	}
+	if len(a.Best) > 0 {
+		b.WriteByte('\n')
+		writeTable(&b, a.scoreRows)
+		b.WriteByte('\n')
+		writeTable(&b, a.inputRows)
+	}
+	return b.String()
+}
+
+// summary is what there is to say beside endpoints.
+func (a *explanation) summary(row func(string, ...any)) {
+	row("outcome\t%s, %d endpoints have the best total", a.Outcome, a.Ties)
+	row("profile\t%s, chosen by %s", cmp.Or(a.Profile, "-"), a.Handler)
+	row("plan\t%s, parity %s", cmp.Or(a.Revision, "-"), a.Parity)
 	if a.Snapshot.Version == "0" {
-		row("snapshot", "none; the endpoints are those of the plan")
+		row("snapshot\tnone; the endpoints are those of the plan")
 	} else {
-		row("snapshot", "%s, received %d ms ago", a.Snapshot.Version, a.Snapshot.AgeMs)
+		row("snapshot\t%s, received %d ms ago", a.Snapshot.Version, a.Snapshot.AgeMs)
 	}
 	q := &a.Request
-	row("request", "model %q, %d tokens, %d blocks of %d, %d universal, priority %d", q.Model, q.Tokens, q.Blocks, q.BlockTokens, q.Universal, q.Priority)
+	row("request\tmodel %q, %d tokens, %d blocks of %d, %d universal, priority %d", q.Model, q.Tokens, q.Blocks, q.BlockTokens, q.Universal, q.Priority)
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		is := "absent"
 		if q.Headers[name] {
 			is = "present"
 		}
-		row("header", "%s: %s", name, is)
+		row("header\t%s: %s", name, is)
 	}
-	row("candidates", "%d, after the filters %d", a.Candidates, a.Left)
+	row("candidates\t%d, after the filters %d", a.Candidates, a.Left)
+	a.reasons(row)
+	if d := a.Denied; d != nil {
+		row("denied\tby %s (%s): %s against %s", d.Plugin, d.Type, number(d.Value), number(d.Threshold))
+	}
+	if a.Session != "" {
+		row("session\t%s", a.Session)
+	}
+	for _, h := range a.Held {
+		left := ""
+		if h.LeftMs > 0 {
+			left = fmt.Sprintf(", %d ms left", h.LeftMs)
+		}
+		row("held\t%s %s: %s%s", h.Address, h.Endpoint, h.Why, left)
+	}
 	for _, s := range a.Saturation {
-		row("saturation", "%s: %s", s.Plugin, number(s.Value))
+		row("saturation\t%s: %s", s.Plugin, number(s.Value))
 	}
 	for _, p := range a.Inactive {
-		row("inactive", "%s (%s)", p.Name, p.Type)
+		row("inactive\t%s (%s)", p.Name, p.Type)
 	}
-	_ = w.Flush()
-	filterTable(&b, a)
-	scoreTable(&b, a)
-	inputTable(&b, a)
-	return b.String()
 }
 
-// filterTable lists what the filters left.
-func filterTable(b *strings.Builder, a *explanation) {
-	if len(a.Filters) == 0 {
-		return
+// reasons is what decided beside filters and scores.
+func (a *explanation) reasons(row func(string, ...any)) {
+	if d := a.Denied; d != nil {
+		row("denied\tby %s (%s): %s against %s", d.Plugin, d.Type, number(d.Value), number(d.Threshold))
 	}
-	b.WriteByte('\n')
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "FILTER\tBEFORE\tAFTER\tREMOVED")
+	if a.Session != "" {
+		row("session\t%s", a.Session)
+	}
+	for _, h := range a.Held {
+		left := ""
+		if h.LeftMs > 0 {
+			left = fmt.Sprintf(", %d ms left", h.LeftMs)
+		}
+		row("held\t%s %s: %s%s", h.Address, h.Endpoint, h.Why, left)
+	}
+}
+
+// filterRows list what the filters left.
+func (a *explanation) filterRows(row func(string, ...any)) {
+	row("FILTER\tBEFORE\tAFTER\tREMOVED")
 	for _, f := range a.Filters {
 		var removed []string
 		for _, r := range a.Removed {
@@ -64,42 +98,30 @@ func filterTable(b *strings.Builder, a *explanation) {
 		if rest := f.Before - f.After - len(removed); rest > 0 {
 			removed = append(removed, fmt.Sprintf("and %d more", rest))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", f.Plugin, f.Before, f.After, strings.Join(removed, " "))
+		row("%s\t%d\t%d\t%s", f.Plugin, f.Before, f.After, strings.Join(removed, " "))
 	}
-	_ = w.Flush()
 }
 
-// scoreTable lists the scores of the best endpoints, times their weights.
-func scoreTable(b *strings.Builder, a *explanation) {
-	if len(a.Best) == 0 {
-		return
-	}
-	b.WriteByte('\n')
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprint(w, "ENDPOINT\tNAME\tTOTAL\tMATCHED")
+// scoreRows list the scores of the best endpoints, times their weights.
+func (a *explanation) scoreRows(row func(string, ...any)) {
+	heads := []string{"ENDPOINT", "NAME", "TOTAL", "MATCHED"}
 	for _, s := range a.Scorers {
-		_, _ = fmt.Fprintf(w, "\t%s*%s", s.Plugin, strconv.FormatFloat(s.Weight, 'g', 4, 64))
+		heads = append(heads, s.Plugin+"*"+number(&s.Weight))
 	}
-	_, _ = fmt.Fprintln(w)
+	row("%s", strings.Join(heads, "\t"))
 	for i := range a.Best {
 		e := &a.Best[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d", e.Address, e.Endpoint, number(e.Total), e.Matched)
+		cells := []string{e.Address, e.Endpoint, number(e.Total), strconv.Itoa(e.Matched)}
 		for _, s := range e.Scores {
-			_, _ = fmt.Fprintf(w, "\t%s", number(s))
+			cells = append(cells, number(s))
 		}
-		_, _ = fmt.Fprintln(w)
+		row("%s", strings.Join(cells, "\t"))
 	}
-	_ = w.Flush()
 }
 
-// inputTable lists what the best endpoints were scored with.
-func inputTable(b *strings.Builder, a *explanation) {
-	if len(a.Best) == 0 {
-		return
-	}
-	b.WriteByte('\n')
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ENDPOINT\tWAITING\tQUEUE\tRUNNING\tKV\tIN FLIGHT\tTOKENS\tSCRAPED")
+// inputRows list what the best endpoints were scored with.
+func (a *explanation) inputRows(row func(string, ...any)) {
+	row("ENDPOINT\tWAITING\tQUEUE\tRUNNING\tKV\tIN FLIGHT\tTOKENS\tSCRAPED")
 	for i := range a.Best {
 		e := &a.Best[i]
 		scraped := "never"
@@ -109,10 +131,9 @@ func inputTable(b *strings.Builder, a *explanation) {
 				scraped += ", stale"
 			}
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", e.Address, number(e.Waiting), number(e.Queue), number(e.Running), number(e.KV),
+		row("%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s", e.Address, number(e.Waiting), number(e.Queue), number(e.Running), number(e.KV),
 			e.InFlight, e.InFlightTokens, scraped)
 	}
-	_ = w.Flush()
 }
 
 // number formats what may be no number.

@@ -15,13 +15,16 @@ import (
 
 const explainAnswerText = `{"outcome":"scored","status":200,"fallback":false,"profile":"default","handler":"single-profile-handler","parity":"none",
 "revision":"0123456789abcdef","snapshot":{"version":"7","ageMs":14},"request":{"model":"m","tokens":512,"maxTokens":16,"blockTokens":64,"blocks":8,
-"universal":0,"priority":0,"headers":{"cookie":true,"x-tier":false}},"candidates":20,"left":2,"filters":[{"plugin":"decode","type":"decode-filter","before":20,"after":2}],
+"universal":0,"priority":0,"headers":{"cookie":true,"x-tier":false}},"candidates":20,"left":2,"held":[{"endpoint":"default/d","address":"10.0.0.4:8000","why":"cooling","leftMs":412}],"denied":null,"session":"bound","filters":[{"plugin":"decode","type":"decode-filter","before":20,"after":2}],
 "removed":[{"endpoint":"default/c","address":"10.0.0.3:8000","by":"decode"}],"saturation":[],"scorers":[{"plugin":"queue","type":"queue-scorer","weight":2}],
 "best":[{"endpoint":"default/a","address":"10.0.0.1:8000","total":1.5,"matched":3,"scores":[0.75],"waiting":0.25,"queue":0,"running":3,"kv":0.2,"inFlight":1,
 "inFlightTokens":512,"scrapeMs":120,"fresh":true},{"endpoint":"default/b","address":"10.0.0.2:8000","total":null,"matched":0,"scores":[null],"waiting":1,
 "queue":1,"running":1,"kv":0.5,"inFlight":0,"inFlightTokens":0,"scrapeMs":null,"fresh":false}],"ties":1,"inactive":[{"name":"x","type":"fcfs-ordering-policy"}]}`
 
 const nobody = `{"outcome":"filtered_out","status":429,"fallback":false,"handler":"h","parity":"none","best":[]}`
+
+const denied = `{"outcome":"denied","status":429,"fallback":false,"handler":"h","parity":"none","best":[],
+"denied":{"plugin":"shed","type":"probabilistic-admitter","value":0.9,"threshold":0.32}}`
 
 func TestExplain(t *testing.T) {
 	dryRun := map[string]string{names.HeaderExplain: names.ExplainDryRun}
@@ -39,12 +42,13 @@ func TestExplain(t *testing.T) {
 			"text", nil, 200, dryRun, explainAnswerText, 0,
 			[]string{
 				"outcome     scored", "default, chosen by single-profile-handler", "7, received 14 ms ago", `model "m", 512 tokens, 8 blocks of 64`, "cookie: present", "x-tier: absent",
-				"decode  20      2      10.0.0.3:8000 and 17 more", "10.0.0.1:8000  default/a  1.5    3        0.75", "10.0.0.2:8000  default/b  -      0        -", "120 ms ago", "never", "x (fcfs-ordering-policy)",
+				"decode  20      2      10.0.0.3:8000 and 17 more", "10.0.0.1:8000  default/a  1.5    3        0.75", "10.0.0.2:8000  default/b  -      0        -", "120 ms ago", "never", "session     bound", "held        10.0.0.4:8000 default/d: cooling, 412 ms left", "x (fcfs-ordering-policy)",
 			},
 			"",
 		},
 		{"JSON", []string{"-o", "json"}, 200, dryRun, explainAnswerText, 0, []string{"{\n  \"outcome\": \"scored\""}, ""},
 		{"no endpoint", nil, 200, dryRun, nobody, 1, []string{"filtered_out"}, "answered with 429, filtered_out"},
+		{"denied", nil, 200, dryRun, denied, 1, []string{"by shed (probabilistic-admitter): 0.9 against 0.32"}, "answered with 429, denied"},
 		{"fallback", nil, 200, dryRun, strings.Replace(nobody, "false", "true", 1), 1, nil, "fallback cluster"},
 		{"another network", nil, 403, dryRun, "{}", 1, nil, "explain.trustedNetworks"},
 		{"forbidden by somebody else", nil, 403, nil, "RBAC: access denied", 1, nil, "RBAC"},
