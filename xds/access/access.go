@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/zerohop/zerohop/xds/credfile"
 )
 
 // Options say who may talk to the agent. With a client CA, a client certificate that it signed is enough; with a token, the
@@ -33,9 +35,9 @@ const (
 type Policy struct {
 	o      Options
 	log    *slog.Logger
-	certs  *watched[*tls.Certificate]
-	cas    *watched[*x509.CertPool]
-	token  *watched[tokens]
+	certs  *credfile.File[*tls.Certificate] // nil without TLS
+	cas    *credfile.File[*x509.CertPool]   // nil for no client certificates
+	token  *credfile.File[tokens]           // nil for none
 	limits *limits
 	counts counts
 	now    func() time.Time
@@ -56,13 +58,13 @@ func New(o Options, log *slog.Logger) (*Policy, error) {
 	p := &Policy{o: o, log: log, limits: newLimits(o.RequestsPerSecond), now: time.Now}
 	var errs [3]error
 	if o.CertFile != "" {
-		p.certs, errs[0] = watch(p, parseCertificate, o.CertFile, o.KeyFile)
+		p.certs, errs[0] = credfile.Open(log, credfile.ParseCertificate, o.CertFile, o.KeyFile)
 	}
 	if o.ClientCAFile != "" {
-		p.cas, errs[1] = watch(p, parseCAs, o.ClientCAFile)
+		p.cas, errs[1] = credfile.Open(log, credfile.ParseCAs, o.ClientCAFile)
 	}
 	if o.BearerTokenFile != "" {
-		p.token, errs[2] = watch(p, parseTokens, o.BearerTokenFile)
+		p.token, errs[2] = credfile.Open(log, parseTokens, o.BearerTokenFile)
 	}
 	for i, field := range []string{"agent.tls.certFile, agent.tls.keyFile", "agent.tls.clientCAFile", "agent.bearerTokenFile"} {
 		if errs[i] != nil {
@@ -73,19 +75,6 @@ func New(o Options, log *slog.Logger) (*Policy, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-func parseCertificate(files [][]byte) (*tls.Certificate, error) {
-	pair, err := tls.X509KeyPair(files[0], files[1])
-	return &pair, err
-}
-
-func parseCAs(files [][]byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(files[0]) {
-		return nil, errors.New("has no certificate in PEM form")
-	}
-	return pool, nil
 }
 
 // guarded reports whether clients have to show who they are.
@@ -124,9 +113,9 @@ func (p *Policy) tlsConfig(auth tls.ClientAuthType) *tls.Config {
 	c := base.Clone()
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		current := base.Clone()
-		current.Certificates = []tls.Certificate{*p.certs.value()}
+		current.Certificates = []tls.Certificate{*p.certs.Value()}
 		if p.cas != nil {
-			current.ClientCAs, current.ClientAuth = p.cas.value(), auth
+			current.ClientCAs, current.ClientAuth = p.cas.Value(), auth
 		}
 		return current, nil
 	}
@@ -157,7 +146,7 @@ func (p *Policy) check(state *tls.ConnectionState, authorization []string) error
 	}
 	if p.token != nil && len(authorization) == 1 {
 		if scheme, token, ok := strings.Cut(authorization[0], " "); ok && strings.EqualFold(scheme, "bearer") {
-			if p.token.value().have(strings.TrimSpace(token)) {
+			if p.token.Value().have(strings.TrimSpace(token)) {
 				return nil
 			}
 			err = errToken

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -21,6 +22,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/zerohop/zerohop/xds/credfile"
 )
 
 const token = "correct-horse-battery-staple"
@@ -142,18 +145,24 @@ func (f files) options(parts ...string) Options {
 // mustPolicy returns a Policy that looks at its files whenever they are asked for.
 func mustPolicy(t *testing.T, o Options) *Policy {
 	t.Helper()
-	p, err := New(o, slog.New(slog.DiscardHandler))
+	return loggedPolicy(t, o, io.Discard)
+}
+
+// loggedPolicy is mustPolicy with a log.
+func loggedPolicy(t *testing.T, o Options, log io.Writer) *Policy {
+	t.Helper()
+	p, err := New(o, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.certs != nil {
-		p.certs.every = 0
+		p.certs.Every = 0
 	}
 	if p.cas != nil {
-		p.cas.every = 0
+		p.cas.Every = 0
 	}
 	if p.token != nil {
-		p.token.every = 0
+		p.token.Every = 0
 	}
 	return p
 }
@@ -164,7 +173,7 @@ func TestNewRefuses(t *testing.T) {
 	f.write(t, "split", []byte(token+"\nanother token in the file"))
 	f.write(t, "empty", []byte(" \n\n"))
 	f.write(t, "many", bytes.Repeat([]byte(token+"\n"), maxTokens+1))
-	f.write(t, "large", make([]byte, maxFile+1))
+	f.write(t, "large", make([]byte, credfile.MaxBytes+1))
 	o := func(change func(*Options)) Options {
 		out := f.options("tls", "ca", "token")
 		change(&out)
@@ -219,9 +228,8 @@ func TestCheckListen(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := mustPolicy(t, f.options(tt.parts...))
 			var log bytes.Buffer
-			p.log = slog.New(slog.NewTextHandler(&log, nil))
+			p := loggedPolicy(t, f.options(tt.parts...), &log)
 			err := p.CheckListen(netip.MustParseAddrPort(tt.addr))
 			if (err == nil) != tt.ok || (log.Len() != 0) != tt.warns {
 				t.Errorf("error %v, log %q", err, &log)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/zerohop/zerohop/xds/credfile"
 )
 
 // serve runs an HTTP server under p until the test ends and returns its URL.
@@ -164,9 +166,8 @@ func TestHTTP1(t *testing.T) {
 func TestRotation(t *testing.T) {
 	before, after := newCA(t), newCA(t)
 	f := deploy(t, before)
-	p := mustPolicy(t, f.options("tls", "ca", "token"))
 	var log bytes.Buffer
-	p.log = slog.New(slog.NewTextHandler(&log, nil))
+	p := loggedPolicy(t, f.options("tls", "ca", "token"), &log)
 	url := serve(t, p)
 	check := func(what string, want int, conf *tls.Config, headers ...string) {
 		t.Helper()
@@ -249,7 +250,7 @@ func TestFilesAreReadSeldom(t *testing.T) {
 		}
 		f.write(t, "token", []byte("another-token-of-good-length"))
 		bearer := []string{"Bearer " + token}
-		time.Sleep(rereadEvery - 1)
+		time.Sleep(credfile.RereadEvery - 1)
 		if err := p.check(nil, bearer); err != nil {
 			t.Errorf("the file is read again within a second: %v", err)
 		}

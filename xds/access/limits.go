@@ -84,11 +84,10 @@ func networkOf(address string) netip.Prefix {
 
 // counts are the counts of a Policy.
 type counts struct {
-	open     atomic.Int64
-	refused  atomic.Uint64
-	denied   atomic.Uint64
-	limited  atomic.Uint64
-	badFiles atomic.Uint64
+	open    atomic.Int64
+	refused atomic.Uint64
+	denied  atomic.Uint64
+	limited atomic.Uint64
 }
 
 // Stats counts what a Policy did.
@@ -103,7 +102,10 @@ type Stats struct {
 // Stats returns the counts.
 func (p *Policy) Stats() Stats {
 	c := &p.counts
-	return Stats{Open: c.open.Load(), Refused: c.refused.Load(), Denied: c.denied.Load(), Limited: c.limited.Load(), BadFiles: c.badFiles.Load()}
+	return Stats{
+		Open: c.open.Load(), Refused: c.refused.Load(), Denied: c.denied.Load(), Limited: c.limited.Load(),
+		BadFiles: p.certs.Refused() + p.cas.Refused() + p.token.Refused(),
+	}
 }
 
 // Listener caps the connections of l. One too many is closed at once instead of kept waiting: who comes then learns it, and

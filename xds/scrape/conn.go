@@ -57,7 +57,7 @@ func (l *loop) dial(ctx context.Context, deadline time.Time) (Failure, error) {
 	c := &conn{raw: raw, stream: raw, unwatch: context.AfterFunc(ctx, func() { _ = raw.Close() })}
 	l.conn = c
 	if l.scraper.tls != nil {
-		config, err := l.scraper.tls.config(l.address, time.Now())
+		config, err := l.scraper.tls.config(l.address)
 		if err != nil {
 			return FailureTLS, err
 		}

@@ -126,9 +126,7 @@ func (l *loop) logChange(now time.Time, failure Failure, err error) {
 // scrape gets the page and updates the metrics. A kept connection that the server has closed meanwhile is no failure: the
 // page is asked for once more on a fresh one.
 func (l *loop) scrape(ctx context.Context, deadline time.Time) (int, Failure, error) {
-	if err := l.compose(); err != nil {
-		return 0, FailureConnect, err
-	}
+	l.compose()
 	if l.conn != nil {
 		n, failure, err := l.exchange(deadline)
 		if !errors.Is(err, errUnanswered) || !time.Now().Before(deadline) || ctx.Err() != nil {
@@ -143,15 +141,10 @@ func (l *loop) scrape(ctx context.Context, deadline time.Time) (int, Failure, er
 }
 
 // compose writes the request.
-func (l *loop) compose() error {
+func (l *loop) compose() {
 	l.request = append(l.request[:0], l.head...)
 	if t := l.scraper.token; t != nil {
-		token, err := t.get(time.Now())
-		if err != nil {
-			return err
-		}
-		l.request = append(append(append(l.request, "Authorization: Bearer "...), token...), "\r\n"...)
+		l.request = append(append(append(l.request, "Authorization: Bearer "...), t.Value()...), "\r\n"...)
 	}
 	l.request = append(l.request, "\r\n"...)
-	return nil
 }

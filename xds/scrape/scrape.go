@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zerohop/zerohop/xds/credfile"
 	"github.com/zerohop/zerohop/xds/discovery"
 )
 
@@ -168,10 +169,10 @@ type Scraper struct {
 	options Options
 	clock   *clock
 	engines map[string]*engine
-	tls     *tlsFiles // nil without TLS
-	token   *tokenFile
-	pages   sync.Pool // of *[]byte: few scrapes are in the middle of a page at once
-	growing sync.Once // warns of an engine
+	tls     *tlsFiles              // nil without TLS
+	token   *credfile.File[string] // nil for none
+	pages   sync.Pool              // of *[]byte: few scrapes are in the middle of a page at once
+	growing sync.Once              // warns of an engine
 }
 
 // New returns a scraper. An error lists everything that is wrong with o, files included.
@@ -183,10 +184,12 @@ func New(o Options) (*Scraper, error) {
 	s.clock = newClock(now, o.Interval, uint64(now.UnixNano()))
 	var tlsErr, tokenErr error
 	if o.Scheme == "https" {
-		s.tls, tlsErr = newTLSFiles(o.TLS)
+		s.tls, tlsErr = newTLSFiles(o.TLS, o.Log)
 	}
 	if o.BearerTokenFile != "" {
-		s.token, tokenErr = newTokenFile(o.BearerTokenFile)
+		if s.token, tokenErr = credfile.Open(o.Log, parseToken, o.BearerTokenFile); tokenErr != nil {
+			tokenErr = fmt.Errorf("bearerTokenFile: %w", tokenErr)
+		}
 	}
 	if err := errors.Join(err, tlsErr, tokenErr); err != nil {
 		return nil, fmt.Errorf("set up scraping: %w", err)

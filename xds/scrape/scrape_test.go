@@ -351,10 +351,10 @@ func TestNewRefuses(t *testing.T) {
 		{"engine", Options{Engine: "llama.cpp"}, `engine: "llama.cpp" is unknown; known are sglang, triton, triton-tensorrt-llm, trtllm-serve, vllm`},
 		{"half a certificate", Options{Scheme: "https", TLS: TLS{CertFile: missing}}, "tls: certFile and keyFile go together"},
 		{"missing CA", Options{Scheme: "https", TLS: TLS{CAFile: missing}}, "tls.caFile: open "},
-		{"no CA", Options{Scheme: "https", TLS: TLS{CAFile: "scrape_test.go"}}, "scrape_test.go has no certificate in PEM format"},
+		{"no CA", Options{Scheme: "https", TLS: TLS{CAFile: "scrape_test.go"}}, "scrape_test.go: has no certificate in PEM form"},
 		{"no certificate", Options{Scheme: "https", TLS: TLS{CertFile: "scrape.go", KeyFile: "scrape.go"}}, "tls.certFile and tls.keyFile: "},
-		{"missing token", Options{BearerTokenFile: missing}, "bearerTokenFile: stat "},
-		{"no token", Options{BearerTokenFile: "scrape_test.go"}, "bearerTokenFile: scrape_test.go must hold one token and nothing else"},
+		{"missing token", Options{BearerTokenFile: missing}, "bearerTokenFile: open "},
+		{"no token", Options{BearerTokenFile: "scrape_test.go"}, "bearerTokenFile: scrape_test.go: must hold one token and nothing else"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

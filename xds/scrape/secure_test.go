@@ -212,12 +212,12 @@ func TestTLSFilesAreReadAgain(t *testing.T) {
 	if l.try(t.Context()); l.sample.Failure != FailureTLS {
 		t.Errorf("%+v; want failure %q with the old files", l.sample, FailureTLS)
 	}
-	look := func() { l.scraper.tls.at = time.Time{} } // as after a second
+	look := func() { l.scraper.tls.cas.Every, l.scraper.tls.pair.Every = 0, 0 } // as after a second
 	if err := os.WriteFile(f.cert, []byte("half a certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	look()
-	if _, err := l.scraper.tls.config(l.address, time.Now()); err != nil {
+	if _, err := l.scraper.tls.config(l.address); err != nil {
 		t.Errorf("while a file is being replaced: %v; the old ones must count", err)
 	}
 	put(after)
@@ -274,7 +274,7 @@ func TestBearerToken(t *testing.T) {
 				}
 			}
 		})
-		if s := logs.String(); !strings.Contains(s, "status 401") || strings.Contains(s, "fourth") {
+		if s := logs.String(); !strings.Contains(s, "status 401") || strings.Count(s, "cannot be read again") != 1 || strings.Contains(s, "fourth") {
 			t.Errorf("the log must say what is wrong, and show no token:\n%s", s)
 		}
 	})
