@@ -13,6 +13,14 @@ func (v *VM) SchedStats() sched.Stats {
 	return v.sched.Stats(v.host.Now())
 }
 
+// Believed counts the requests in flight at all endpoints, those of other VMs included.
+func (v *VM) Believed() (n int) {
+	for _, inFlight := range v.sched.View().InFlight {
+		n += int(inFlight)
+	}
+	return n
+}
+
 // OpenScanners counts the bodies that are being scanned.
 func (v *VM) OpenScanners() int { return len(v.scanners) - len(v.freeScanners) }
 

@@ -9,8 +9,11 @@ import (
 )
 
 func TestLifecycle(t *testing.T) {
-	lifecycletest.Run(t, lifecycletest.Subject{New: hosttest.NewNative, Leftovers: leftovers})
+	lifecycletest.Run(t, lifecycletest.Subject{New: hosttest.NewNative, Leftovers: leftovers, Load: load})
 }
+
+// load returns the requests in flight in which a VM believes.
+func load(m hosttest.Module) int { return m.(hosttest.Native).VM.Believed() }
 
 // leftovers says what a VM without open requests still holds for one.
 func leftovers(m hosttest.Module) string {

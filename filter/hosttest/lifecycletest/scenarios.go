@@ -99,6 +99,28 @@ var scenarios = []scenario{
 	{"endpoint leaves under a request", endpointLeaves},
 	{"more endpoints than configured", tooManyEndpoints},
 	{"agent taken out of the plan", agentRemoved},
+
+	{"load is shared", loadIsShared},
+	{"burst on many workers", burstIsSpread},
+	{"released once, with others watching", releasedOnce},
+	{"stream of ten minutes", tenMinutes},
+	{"cancelled streams are not touched by ticks", untouchedByTicks},
+	{"one endpoint, scraped long ago", lateScrape},
+	{"all endpoints go under requests", endpointsGone},
+	{"a dead VM stops counting", deadStopsCounting},
+	{"a VM stands still and goes on", standsStill},
+	{"counted before the first tick", numberedAtOnce},
+	{"numbers race without agent", numbersRace},
+	{"leader dies without agent", edgeLeader},
+	{"sharing is off", sharingIsOff},
+	{"sharing is switched", sharingIsSwitched},
+	{"prefixes are shared", prefixIsShared},
+	{"failures are shared", failureIsShared},
+	{"sessions are shared", sessionIsShared},
+	{"log records are lost", recordsAreLost},
+	{"log is bounded", logIsBounded},
+	{"rebuilt VM restores", restoredFromDump},
+	{"rebuilt VM restores before the first tick", restoredBefore},
 }
 
 // Run runs the whole table against a subject.

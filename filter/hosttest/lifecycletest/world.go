@@ -16,6 +16,8 @@ type Subject struct {
 	New hosttest.NewModule
 	// Leftovers, if set, says what a VM still holds for requests after all have ended; "" if nothing.
 	Leftovers func(hosttest.Module) string
+	// Load, if set, returns the requests in flight in which a VM believes, those of other VMs included.
+	Load func(hosttest.Module) int
 }
 
 // agentCluster is the Envoy cluster of the agent in test plans.
