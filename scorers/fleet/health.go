@@ -13,8 +13,8 @@ const (
 	fadeNs      = 5_000_000_000  // time in which a failure in a row before the recovery is forgotten
 
 	// tooBad is the number of bad answers that is a failure. It is a little less than three, the number of such answers in a
-	// row, since they fade. Good answers take a share away, so that bad ones among them come to it if they are 38 % or more.
-	tooBad     = 2.5
+	// row, since they fade. Good answers take a share away, so that bad ones among them come to it if they are 40 % or more.
+	tooBad     = 2.6
 	goodTakes  = 0.25
 	halfLifeNs = 30_000_000_000
 	busyCounts = 0.5 // what 429 counts, which may be meant for the client rather than say something of the endpoint

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"slices"
+
+	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // Accounting state of the current attempt, in Decision.State.
@@ -12,6 +14,8 @@ const (
 	holdsRequest                   // not finished: a request in flight is booked
 	answered                       // the endpoint has answered
 	isProbe                        // the attempt is the probe of an endpoint that had failed
+	owesByte                       // the answer is streamed and has no first byte
+	refused                        // the endpoint has answered that it cannot or will not
 )
 
 // Commit records the first attempt: in-flight counts, picks since the scrape, and the prompt's chain in the prefix index
@@ -21,15 +25,16 @@ func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
 		return
 	}
 	s.begin(now, d, 0)
+	s.kept.held, s.kept.events = s.kept.held[:0], s.kept.events[:0]
 	s.told(now, d)
-	if d.Reason == LoadOnly || !s.known(p) || !s.fleet.Valid(d.Cur, d.CurGen) {
-		return
+	if d.Reason != LoadOnly && s.known(p) && s.fleet.Valid(d.Cur, d.CurGen) {
+		s.keepChains(p, d)
+		s.universal.Observe(p.chain(0))
+		s.logPick(now, p, d.Cur, 0)
 	}
-	for i := range p.Starts {
-		s.index.Record(p.chain(i), d.Cur)
+	if s.plan.Parity != plan.ParityEPP { // there the pick counts, whatever becomes of it
+		d.Chain = s.kept.put(p.Starts, p.IDs)
 	}
-	s.universal.Observe(p.chain(0))
-	s.logPick(now, p, d.Cur, 0)
 }
 
 // begin books an attempt at entry i of the ranked list.
@@ -48,6 +53,10 @@ func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 		d.State |= isProbe
 	}
 	d.Serial = s.fleet.Begin(now, d.Cur, d.Charged)
+	if d.Streams {
+		s.fleet.Owe(now, d.Cur)
+		d.State |= owesByte
+	}
 	s.logHealth(now)
 }
 
@@ -162,17 +171,24 @@ func (s *Scheduler) work(d *Decision, slot, match int32) int64 {
 }
 
 // Retry says that the current attempt failed without a response byte and that an attempt at slot began: the load moves
-// with the attempt, and the failed endpoint is cooled down. The slot is the one that Next returned, or Cur for another
+// with the attempt, what the pick recorded too, and the failed endpoint is cooled down. The slot is the one that Next returned, or Cur for another
 // attempt at the same endpoint, and gen is what Gen said of it when its address was given away. If the slot has been given
 // to another endpoint since, the attempt goes to one that is gone: nothing is booked for it, and Cur is -1.
 func (s *Scheduler) Retry(now uint64, d *Decision, slot int32, gen uint32) {
 	s.finish(now, d, true)
+	was, wasGen := d.Cur, d.CurGen
+	if was != slot || wasGen != gen {
+		s.withdraw(now, d, was, wasGen)
+	}
 	if !s.fleet.Valid(slot, gen) {
 		d.Cur, d.CurGen, d.State = -1, 0, 0
 		d.Attempt++
 		return
 	}
 	s.begin(now, d, s.entry(d, slot, gen))
+	if was != slot || wasGen != gen {
+		s.transfer(now, d)
+	}
 }
 
 // Find returns the slot with the address ip:port, or -1 if there is none. Endpoints that d ranks are looked at first.
@@ -199,12 +215,14 @@ func (s *Scheduler) Redirect(now uint64, d *Decision, slot int32) bool {
 		return false
 	}
 	s.finish(now, d, false)
+	s.withdraw(now, d, d.Cur, d.CurGen)
 	if slot < 0 {
 		d.Cur, d.CurGen, d.State = -1, 0, 0
 		return true
 	}
 	d.Attempt--
 	s.begin(now, d, s.entry(d, slot, s.fleet.Gen(slot)))
+	s.transfer(now, d)
 	return true
 }
 
@@ -235,8 +253,27 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 	if code >= 500 {
 		s.stats.Failures++
 	}
+	if code >= 500 || code == 429 {
+		d.State |= refused
+	} else if d.State&owesByte != 0 {
+		return // its headers come before any work: the first byte tells
+	}
 	if s.fleet.Valid(d.Cur, d.CurGen) {
 		s.fleet.Answer(now, d.Cur, d.StartedAt, code)
+		s.logHealth(now)
+	}
+}
+
+// Began reports the first body byte of the response, or its end if it has none: FirstByte, and what that says of the endpoint.
+// It is idempotent.
+func (s *Scheduler) Began(now uint64, d *Decision) {
+	s.FirstByte(d)
+	if d.Cur < 0 || d.State&owesByte == 0 {
+		return
+	}
+	d.State &^= owesByte
+	if s.fleet.Valid(d.Cur, d.CurGen) {
+		s.fleet.Began(now, d.Cur, d.StartedAt, d.State&refused == 0)
 		s.logHealth(now)
 	}
 }
@@ -265,7 +302,11 @@ func (s *Scheduler) Done(now uint64, d *Decision, failed bool) {
 	if d.Cur < 0 {
 		return
 	}
+	bad := d.State&refused != 0 || failed && d.State&answered == 0
 	s.finish(now, d, failed)
+	if bad {
+		s.withdraw(max(now, d.StartedAt), d, d.Cur, d.CurGen)
+	}
 	d.Cur = -1
 }
 
@@ -279,12 +320,16 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 	if failed && d.State&answered == 0 {
 		s.stats.Failures++
 	}
-	if s.fleet.Valid(d.Cur, d.CurGen) && d.State&answered == 0 {
+	if s.fleet.Valid(d.Cur, d.CurGen) {
+		silent := d.State&answered == 0
 		switch {
-		case failed:
+		case silent && failed:
 			s.fleet.Fail(now, d.Cur, d.StartedAt)
-		case d.State&isProbe != 0:
+		case (silent || d.State&(owesByte|refused) == owesByte) && d.State&isProbe != 0:
 			s.fleet.Unprobe(now, d.Cur, d.StartedAt)
+		}
+		if d.State&owesByte != 0 {
+			s.fleet.Paid(d.Cur)
 		}
 		s.logHealth(now)
 	}

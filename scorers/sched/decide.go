@@ -25,7 +25,7 @@ func (s *Scheduler) decide(now uint64, p *Prompt, d *Decision) Reason {
 	s.decided++
 	*d = Decision{
 		Cur: -1, Tokens: int32(min(p.Tokens, math.MaxInt32)), MaxTokens: int32(min(p.MaxTokens, math.MaxInt32)),
-		BlockTokens: int32(s.blockTokens), Decided: s.decided,
+		BlockTokens: int32(s.blockTokens), Decided: s.decided, Streams: p.Streams,
 	}
 	if s.explain != nil {
 		s.explain.reset(s.set)

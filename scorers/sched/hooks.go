@@ -45,8 +45,10 @@ func (s *Scheduler) Served(d *Decision, out *scorers.HeaderSink) {
 	}
 }
 
-// Sweep lets plugins drop what has expired.
+// Sweep lets plugins drop what has expired, and cools down endpoints whose answers are overdue.
 func (s *Scheduler) Sweep(now uint64) {
+	s.fleet.Overdue(now)
+	s.logHealth(now)
 	for _, h := range s.set.sweepers {
 		h.Sweep(now)
 	}

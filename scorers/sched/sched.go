@@ -46,6 +46,7 @@ type Prompt struct {
 	Model   []byte          // as the client wrote it; nil if unknown
 	Headers scorers.Headers // those that Wants names; read until Commit has returned
 	HasBody bool
+	Streams bool // the client wants the answer as a stream
 	Dry     bool // the decision is for information: nothing is remembered or counted, and it must not be committed
 }
 
@@ -77,6 +78,9 @@ type Decision struct {
 	Universal   int32  // leading blocks that were left out as universal, which an endpoint with a match holds too
 	Serial      uint32 // names the current attempt's pick, private to this package
 
+	Streams bool   // the answer is streamed
+	Chain   uint64 // names what is kept of the pick, private to this package
+
 	Decided    uint32 // names the call of Decide
 	Charged    int32  // tokens that the current attempt is booked with
 	Estimate   int32  // what a load estimator adds to the uncached tokens of any endpoint
@@ -107,6 +111,7 @@ type Scheduler struct {
 	received    uint64 // when the last snapshot was received; 0 if none was
 	stats       Stats  // counters only
 	share       sharing
+	kept        keeper
 
 	// Scratch by slot or by candidate.
 	match  []int32 // by slot, informative blocks
@@ -166,6 +171,11 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 func (s *Scheduler) install(p *plan.Plan) {
 	s.plan = *p
 	s.cycle = scorers.Cycle{Endpoints: s.fleet.View(), Rand: &s.rand, Pass: s.pass, Request: scorers.Request{Peer: -1}}
+	slow := uint64(fleet.DefaultSlow)
+	if ms := p.Attempts.FirstByteMs; ms > 0 {
+		slow = uint64(ms) * 1e6 / 2 // before Envoy gives the attempt up
+	}
+	s.fleet.Slow(slow)
 	s.fleet.CountOwn(p.Parity != plan.ParityEPP)
 	if p.Agent.Cluster == "" {
 		s.received = 0 // what an earlier plan's agent sent is over
@@ -218,6 +228,7 @@ type Stats struct {
 	Clamped       uint64 // scores outside [0,1]
 	Denied        uint64 // requests that an admitter refused
 	LabelsUnknown uint64 // requests decided while a label that plugins read was unknown
+	Unmoved       uint64 // requests that another endpoint served when it was no longer known what was recorded for the first
 	LatePicks     uint64 // picks that plugins were not told of, for another decision had begun
 	Sessions      int    // sessions that plugins remember
 	Replaced      uint64 // sessions that were forgotten for want of room
@@ -283,7 +294,7 @@ func (s *Scheduler) Stats(now uint64) Stats {
 	if s.received != 0 && now > s.received {
 		st.SnapshotAgeMs = (now - s.received) / 1e6
 	}
-	st.Bytes = bytes + s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() + s.share.bytes() +
+	st.Bytes = bytes + s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() + s.share.bytes() + s.kept.bytes() +
 		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + cap(s.pass) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
 	return st
 }

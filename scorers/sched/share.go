@@ -88,20 +88,26 @@ func (s *Scheduler) logPick(now uint64, p *Prompt, slot int32, flags uint8) {
 
 // logEvents tells the peers what the pick of slot changed in plugins.
 func (s *Scheduler) logEvents(now uint64, slot int32) {
-	x := &s.share
-	if x.log == nil {
-		return
-	}
 	for i := range s.set.sharers {
 		h := &s.set.sharers[i]
 		e, ok := h.TakeEvent()
 		if !ok {
 			continue
 		}
-		head := s.header(now, slot)
-		x.record = picklog.AppendEvent(x.record[:0], &head, picklog.Event{Instance: h.id, Key: e.Key})
-		x.log.Append(x.record)
+		s.kept.events = append(s.kept.events, h.id, e.Key)
+		s.logEvent(now, slot, h.id, e.Key)
 	}
+}
+
+// logEvent tells the peers that an event made slot what a plugin has for key.
+func (s *Scheduler) logEvent(now uint64, slot int32, instance, key uint64) {
+	x := &s.share
+	if x.log == nil {
+		return
+	}
+	head := s.header(now, slot)
+	x.record = picklog.AppendEvent(x.record[:0], &head, picklog.Event{Instance: instance, Key: key})
+	x.log.Append(x.record)
 }
 
 // logHealth tells the peers which endpoints have failed, recovered or are being probed since it was called before.
@@ -134,6 +140,8 @@ func (s *Scheduler) Fold(record []byte) FoldResult {
 	switch r.Kind {
 	case picklog.KindPick:
 		return s.foldPick(&r, slot)
+	case picklog.KindWithdrawal:
+		return s.foldWithdrawal(&r, slot)
 	case picklog.KindEvent:
 		e := r.Event()
 		return s.foldEvent(e.Instance, scorers.Event{Key: e.Key, At: r.At, Slot: slot, Gen: s.fleet.Gen(slot)})

@@ -10,7 +10,7 @@
 //	header      offset  size  field
 //	                 0     1  magic 'P'
 //	                 1     1  format version, 1
-//	                 2     1  kind: 1 pick, 2 event, 3 health
+//	                 2     1  kind: 1 pick, 2 event, 3 health, 4 withdrawal
 //	                 3     1  flags; their meaning depends on the kind
 //	                 4     4  tokens per prefix block
 //	                 8     8  epoch of the VM that wrote it, non-zero
@@ -22,6 +22,9 @@
 //	                40     4  count of chains
 //	                44     4  length of the first chain in blocks, and so on for each chain
 //	               ...     8  chain hashes of the first chain, then those of the next
+//
+//	withdrawal  as a pick, then for each chain
+//	               ...     4  number of its blocks that the endpoint held before the pick
 //
 //	event       offset  size  field
 //	                40     8  instance: XXH64 of the type of a plugin, a zero byte and its name

@@ -19,6 +19,8 @@ const (
 	KindPick   Kind = 1 // prompts were sent to an endpoint
 	KindEvent  Kind = 2 // a pick changed the state of a plugin
 	KindHealth Kind = 3 // an endpoint failed, recovered or is being probed
+
+	KindWithdrawal Kind = 4 // the prompts of a pick did not get to the endpoint
 )
 
 // Flags of a pick.
@@ -138,6 +140,7 @@ type Record struct {
 	Header
 	body []byte // what follows the header
 	from int    // of a pick: where its hashes begin
+	held int    // of a withdrawal: where the numbers of held blocks begin
 }
 
 // Open validates b, so that reading the Record cannot fail, and returns a Record that reads b in place: b must not change for
@@ -157,6 +160,8 @@ func Open(b []byte) (Record, error) {
 	switch {
 	case r.Kind == KindPick:
 		return r, r.openPick()
+	case r.Kind == KindWithdrawal:
+		return r, r.openWithdrawal()
 	case r.Kind == KindEvent && len(b) < eventLen, r.Kind == KindHealth && len(b) < healthLen:
 		return Record{}, ErrTruncated
 	}

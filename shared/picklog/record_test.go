@@ -15,6 +15,7 @@ import (
 type record struct {
 	Header Header
 	Chains [][]uint64
+	Held   []uint32
 	Event  Event
 	Health Health
 }
@@ -33,19 +34,24 @@ func samples() []record {
 		of(KindPick, Again, record{Chains: [][]uint64{{1, 2}, nil, {3}}}),
 		of(KindEvent, 0, record{Event: Event{Instance: 0xFACE, Key: 0xFEED}}),
 		of(KindHealth, 0, record{Health: Health{FailedAt: 6_000_000_000, Until: 8_000_000_000, Level: 3}}),
+		of(KindWithdrawal, 0, record{Chains: [][]uint64{{1, 2}, {3}}, Held: []uint32{1, 0}}),
 	}
 }
 
 func (r *record) encode() []byte {
 	switch r.Header.Kind {
-	case KindPick:
+	case KindPick, KindWithdrawal:
 		var ends []int32
 		var all []uint64
 		for _, c := range r.Chains {
 			all = append(all, c...)
 			ends = append(ends, int32(len(all)))
 		}
-		return AppendPick(nil, &r.Header, ends[:max(len(ends)-1, 0)], all)
+		ends = ends[:max(len(ends)-1, 0)]
+		if r.Header.Kind == KindWithdrawal {
+			return AppendWithdrawal(nil, &r.Header, ends, all, r.Held)
+		}
+		return AppendPick(nil, &r.Header, ends, all)
 	case KindEvent:
 		return AppendEvent(nil, &r.Header, r.Event)
 	case KindHealth:
@@ -57,12 +63,15 @@ func (r *record) encode() []byte {
 func decode(r *Record) record {
 	out := record{Header: r.Header}
 	switch r.Kind {
-	case KindPick:
+	case KindPick, KindWithdrawal:
 		from := 0
 		for i := range r.Chains() {
 			var chain []uint64
 			chain, from = r.AppendChain(nil, i, from, 1<<30)
 			out.Chains = append(out.Chains, chain)
+			if r.Kind == KindWithdrawal {
+				out.Held = append(out.Held, uint32(r.Held(i)))
+			}
 		}
 	case KindEvent:
 		out.Event = r.Event()
@@ -82,7 +91,7 @@ func open(t *testing.T, b []byte) record {
 }
 
 func TestRecordGolden(t *testing.T) {
-	for i, name := range []string{"pick_v1.bin", "pick_of_three_v1.bin", "event_v1.bin", "health_v1.bin"} {
+	for i, name := range []string{"pick_v1.bin", "pick_of_three_v1.bin", "event_v1.bin", "health_v1.bin", "withdrawal_v1.bin"} {
 		want := samples()[i]
 		if diff := cmp.Diff(want, open(t, goldentest.Read(t, name, want.encode()))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -114,6 +123,7 @@ func TestOpenErrors(t *testing.T) {
 		{"pick of a huge chain", set(slices.Clone(three), pickLens+3, 0xFF), ErrLength},
 		{"cut event", event[:eventLen-1], ErrTruncated},
 		{"cut health", health[:healthLen-1], ErrTruncated},
+		{"withdrawal without what was held", encoded(4)[:len(encoded(4))-1], ErrLength},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +196,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		got := decode(&r)
-		if got.Header.Kind < KindPick || got.Header.Kind > KindHealth || got.Header.Kind == KindPick && len(got.Chains) == 0 {
+		if got.Header.Kind < KindPick || got.Header.Kind > KindWithdrawal || r.from > 0 && len(got.Chains) == 0 {
 			return
 		}
 		once := got.encode()
