@@ -78,9 +78,6 @@ func (v *VM) look(now uint64) {
 	if now-s.lookedAt < s.interval && s.lookedAt != 0 {
 		return
 	}
-	if s.lookedAt == 0 {
-		v.countWorkers()
-	}
 	v.takeOver(now, decisionBytes)
 	v.restore(decisionChunks)
 }
@@ -89,6 +86,7 @@ func (v *VM) look(now uint64) {
 func (v *VM) takeOver(now uint64, limit int) {
 	s := &v.share
 	s.lookedAt = max(now, 1)
+	v.countWorkers()
 	for len(s.peers) < v.worker.workers {
 		s.peers = append(s.peers, newPeer(len(s.peers)))
 	}
@@ -142,7 +140,6 @@ func (v *VM) shareTick(now uint64) {
 		return
 	}
 	s.now = now
-	v.countWorkers()
 	v.takeOver(now, tickBytes)
 	v.write(now)
 	v.restore(tickChunks)
