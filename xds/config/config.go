@@ -75,6 +75,7 @@ func Load(doc []byte, types []scorers.Spec, options ...Option) (*Config, error) 
 	l.zerohop(zerohop)
 	l.build()
 	l.advise()
+	l.injected()
 	if l.problems.Len() == 0 {
 		l.accepted(zerohop)
 	}

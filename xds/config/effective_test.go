@@ -71,6 +71,14 @@ plugins:
     maxNumOfEndpoints: 1 # default
 - type: single-profile-handler # default
   name: single-profile-handler
+- type: metrics-data-source # default
+  name: metrics-data-source
+- type: core-metrics-extractor # default
+  name: core-metrics-extractor
+- type: openai-parser # default
+  name: openai-parser
+- type: passthrough-parser # default
+  name: passthrough-parser
 schedulingProfiles:
 - name: a
   plugins:

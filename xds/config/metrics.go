@@ -43,6 +43,7 @@ func (l *loader) metrics() {
 	m.EngineLabel, m.Engine = p.String("engineLabelKey", ""), p.String("defaultEngine", "")
 	if !first.node.Field("parameters").Field("defaultEngine").Exists() {
 		m.Engine = ""
+		l.unsaid(first, "defaultEngine")
 	}
 	names := scrape.Engines()
 	for i := range p.Len("engineConfigs") {

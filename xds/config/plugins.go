@@ -21,6 +21,7 @@ type loader struct {
 	raw          []string // see Config
 	defaults     []Default
 	absent       bool // the EndpointPickerConfig is the default one
+	parsed       bool // parsers are declared
 	instances    []instance
 	byName       map[string]int    // index in instances
 	byType       map[string]int    // index in types
@@ -113,6 +114,11 @@ func (l *loader) declared(n strictyaml.Node, name, typ string) instance {
 	var given plan.Params
 	in.params, given, in.usable = l.params(n.Field("parameters"), in.spec, in.known)
 	if in.known != nil {
+		for _, name := range sortedKeys(in.known.Idle) {
+			if !given.Has(name) {
+				l.unsaid(&in, name)
+			}
+		}
 		l.knownPlugin(&in, given)
 	}
 	return in

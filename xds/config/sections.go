@@ -212,6 +212,7 @@ func (l *loader) parsers(root strictyaml.Node) {
 		}
 		refs = append(refs, old)
 	}
+	l.parsed = len(refs) > 0
 	for _, r := range refs {
 		ref := r.Field("pluginRef")
 		name := ref.Required()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/discovery"
@@ -372,11 +374,23 @@ func TestFileDiscovery(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
+	injected := func(first int, before ...Default) []Default {
+		for i, d := range []Default{
+			{"", "metrics-data-source", "injected: the agent reads the metrics of every endpoint, as section scrape says"},
+			{"", "core-metrics-extractor", "injected: the agent makes numbers of those metrics"},
+			{"", "openai-parser", "injected: no parser is declared"},
+			{"", "passthrough-parser", "injected: no parser is declared, and other requests are routed by load"},
+		} {
+			d.Path = fmt.Sprintf("plugins[%d]", first+i)
+			before = append(before, d)
+		}
+		return before
+	}
 	tests := []struct {
 		name, doc string
 		want      []Default // without those of the settings
 	}{
-		{"no document", "", []Default{
+		{"no document", "", injected(5, []Default{
 			{kind, "queue-scorer 2, kv-cache-utilization-scorer 2, prefix-cache-scorer 3", "there is none: the EPP's default schedule"},
 			{"plugins[2].parameters.matchLengthWeight", "0", "default of prefix-cache-scorer: share of the length term"},
 			{"schedulingProfiles[0].plugins[0].weight", "2", "the EPP's default for queue-scorer"},
@@ -387,7 +401,7 @@ func TestDefaults(t *testing.T) {
 			{"schedulingProfiles[0].picker", "max-score-picker", "the profile names no picker: the first that is declared, else max-score-picker"},
 			{"plugins[4]", "single-profile-handler", "added: no profile handler is declared, and there is one profile"},
 			{producerType, "autoTune true, blockSizeTokens 16, maxPrefixTokensToMatch 131072, lruCapacityPerServer 31250", "none is declared: the prefix index has its defaults, as in the EPP"},
-		}},
+		}...)},
 		{"all is said", header + `
 plugins:
 - {type: queue-scorer, name: q}
@@ -395,16 +409,16 @@ plugins:
 - {type: single-profile-handler, name: h}
 - {type: approx-prefix-cache-producer, name: p, parameters: {autoTune: true, blockSize: 64, maxPrefixTokensToMatch: 1, maxPrefixBlocksToMatch: 1, lruCapacityPerServer: 1}}
 schedulingProfiles: [{name: a, plugins: [{pluginRef: q, weight: 1}, {pluginRef: r}]}]
-`, nil},
+`, injected(4)},
 		{"names, weights, profile", header + `
 plugins: [{type: queue-scorer}, {type: random-picker, name: r}, {type: single-profile-handler, name: h},
   {type: approx-prefix-cache-producer, name: p, parameters: {autoTune: true, blockSizeTokens: 64, maxPrefixTokensToMatch: 1, lruCapacityPerServer: 1}}]
 schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}, {pluginRef: r}]}]
-`, []Default{
+`, injected(4, []Default{
 			{"plugins[0].name", "queue-scorer", "a plugin without name has its type's"},
 			{"plugins[3].parameters.maxPrefixBlocksToMatch", "2048", "default of approx-prefix-cache-producer: "},
 			{"schedulingProfiles[0].plugins[0].weight", "1", "the EPP's default for a scorer"},
-		}},
+		}...)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -422,6 +436,66 @@ schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer}, {pluginRef: 
 				t.Errorf("%d of %d settings are defaulted", len(c.Defaults)-len(got), len(settings))
 			}
 		})
+	}
+}
+
+// TestInjected wants what works without being declared among the plugins, unless there is one of the kind, and once only.
+func TestInjected(t *testing.T) {
+	const served = header + "plugins: [{type: served-model-filter}, {type: queue-scorer}"
+	for _, tt := range []struct {
+		name, doc string
+		want      []string
+	}{
+		{"all", served + "]", []string{"metrics-data-source", "core-metrics-extractor", "models-data-source", "openai-parser", "passthrough-parser"}},
+		{
+			"declared under other names", served + ", {type: metrics-data-source, name: a}, {type: core-metrics-extractor, name: b}, {type: models-data-source, name: c}, {type: openai-parser, name: d}, {type: passthrough-parser}]",
+			nil,
+		},
+		{"name of another plugin", served + ", {type: decode-filter, name: metrics-data-source}]", []string{"core-metrics-extractor", "models-data-source", "openai-parser", "passthrough-parser"}},
+		{"parsers", served + "]\nrequestHandler: {parsers: [{pluginRef: passthrough-parser}]}", []string{"metrics-data-source", "core-metrics-extractor", "models-data-source"}},
+		{"no agent", served + "]\n---\n" + zheader + "agent: {enabled: false}\n", []string{"openai-parser", "passthrough-parser"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Load([]byte(tt.doc), registry.Specs())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range c.Defaults {
+				if strings.HasPrefix(d.Why, "injected: ") {
+					got = append(got, d.Value)
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+			sameAgain(t, c, registry.Specs())
+			again, err := Load(c.YAML(), registry.Specs())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range again.Defaults {
+				if strings.HasPrefix(d.Why, "injected: ") {
+					t.Errorf("%s = %s stands there, and is injected once more", d.Path, d.Value)
+				}
+			}
+		})
+	}
+}
+
+// TestScrapedEngineStays wants an extractor that names no engine to leave that to the ZerohopConfig, however often the
+// effective configuration is loaded again.
+func TestScrapedEngineStays(t *testing.T) {
+	doc := []byte(header + "plugins: [{type: queue-scorer}, {type: core-metrics-extractor}]\n---\n" + zheader + "scrape: {engine: sglang}\n")
+	for range 3 {
+		c, err := Load(doc, registry.Specs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Metrics.Engine != "" || c.Zerohop.Scrape.Engine != "sglang" {
+			t.Fatalf("engine %q of the extractor, %q of the ZerohopConfig", c.Metrics.Engine, c.Zerohop.Scrape.Engine)
+		}
+		doc = c.YAML()
 	}
 }
 

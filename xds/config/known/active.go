@@ -15,6 +15,8 @@ const (
 	MetricsReader = "core-metrics-extractor"
 	ModelsSource  = "models-data-source"
 	ModelsReader  = "models-data-extractor"
+	OpenAIParser  = "openai-parser"
+	Passthrough   = "passthrough-parser"
 	FileDiscovery = "file-discovery"
 )
 
@@ -109,8 +111,8 @@ func coreMetrics() scorers.Spec {
 func parsers() []Type {
 	parser := func(typ, what string) Type { return Type{Spec: loose(spec(typ, 0)), Role: Parser, What: what} }
 	return []Type{
-		parser("openai-parser", ""),
-		parser("passthrough-parser", ""),
+		parser(OpenAIParser, ""),
+		parser(Passthrough, ""),
 		parser("anthropic-parser", "requests of the Messages API are routed by load alone"),
 		parser("vllmhttp-parser", "requests of vLLM's own APIs are routed by load alone"),
 		parser("sglanghttp-parser", "requests of SGLang's own APIs are routed by load alone"),
