@@ -72,7 +72,7 @@ var (
 	connections        = gauge("connections", "Open connections to the agent.")
 	connectionsRefused = counter("connections_refused_total", "Connections refused because of maxConnections.")
 	requestsDenied     = counter("requests_denied_total", "Requests and calls denied by reason.", "reason")
-	credentialFailures = counter("credential_reload_failures_total", "Changes of a certificate or token file that could not be taken over.")
+	credentialFailures = counter("credential_reload_failures_total", "Changes of the agent's own certificate and token files that could not be taken over.")
 )
 
 // snapshot tells of the newest version and its endpoints.

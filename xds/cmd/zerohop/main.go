@@ -1,5 +1,5 @@
-// Command zerohop is the companion of the zerohop filter: it runs the agent, renders Envoy's configuration and says its
-// version.
+// Command zerohop is the companion of the zerohop filter: it runs the agent, renders and checks configurations, and shows what
+// agent and filters are at.
 package main
 
 import (
