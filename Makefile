@@ -42,6 +42,13 @@ test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and l
 conformance: ## compare with the vectors of the EPP's specification, into build/out/conformance.txt
 	@$(GO) test -count 1 -run '^Test(Conformance|IDs|Compat)' ./e2e/conformance; status=$$?; cat $(OUT)/conformance.txt; exit $$status
 
+# docs/chaos.md says which faults there are, and what they may cost.
+SEED ?= 1
+MINUTES ?= 3
+
+chaos: ## torture Envoy, agent and endpoints (SEED=n MINUTES=m), into build/out/chaos/report.html
+	$(GO) run ./e2e/chaos -seed $(SEED) -minutes $(MINUTES)
+
 # TRACE, REQUESTS and the like are flags of the command; see go run ./e2e/replay -help.
 replay: ## replay a trace through Envoy, with zerohop and round robin, into build/out/replay.json
 	$(GO) run ./e2e/replay -json $(OUT)/replay.json
