@@ -75,6 +75,8 @@ plugins:
   name: metrics-data-source
 - type: core-metrics-extractor # default
   name: core-metrics-extractor
+  parameters:
+    engineLabelKey: "llm-d.ai/engine-type" # default
 - type: openai-parser # default
   name: openai-parser
 - type: passthrough-parser # default

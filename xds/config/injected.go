@@ -23,14 +23,25 @@ func (l *loader) injected() {
 	}
 }
 
+// paramEngine is a parameter of the metrics reader that scrape.engine of a ZerohopConfig stands in for.
+const paramEngine = "defaultEngine"
+
 // inject lists an instance of a type, unless there is one or its name is another's.
 func (l *loader) inject(typ, why string) {
 	spec, k := l.types.lookup(typ)
 	if k == nil || l.find(typ) != nil || slices.ContainsFunc(l.instances, func(in instance) bool { return in.known == k }) {
 		return
 	}
-	l.defaulted(fmt.Sprintf("plugins[%d]", len(l.instances)), typ, why)
-	l.append(instance{name: typ, spec: spec, known: k, usable: true})
+	path := fmt.Sprintf("plugins[%d]", len(l.instances))
+	l.defaulted(path, typ, why)
+	in := instance{name: typ, spec: spec, known: k, usable: true}
+	for _, p := range spec.Defaults() {
+		if _, idle := k.Idle[p.Name]; !idle && p.Name != paramEngine {
+			in.params = append(in.params, p)
+			l.defaultParam(path+".parameters", spec, p)
+		}
+	}
+	l.append(in)
 }
 
 // unsaid takes the default back of a parameter that a ZerohopConfig has the say about unless it is given here.

@@ -40,10 +40,10 @@ func (l *loader) metrics() {
 	}
 	p := first.params
 	m.Extractors = []string{first.name}
-	m.EngineLabel, m.Engine = p.String("engineLabelKey", ""), p.String("defaultEngine", "")
-	if !first.node.Field("parameters").Field("defaultEngine").Exists() {
+	m.EngineLabel, m.Engine = p.String("engineLabelKey", ""), p.String(paramEngine, "")
+	if !first.node.Field("parameters").Field(paramEngine).Exists() {
 		m.Engine = ""
-		l.unsaid(first, "defaultEngine")
+		l.unsaid(first, paramEngine)
 	}
 	names := scrape.Engines()
 	for i := range p.Len("engineConfigs") {
@@ -61,7 +61,7 @@ func (l *loader) metrics() {
 		m.Engines, names = append(m.Engines, e), append(names, e.Name)
 	}
 	if m.Engine != "" && !slices.Contains(names, m.Engine) {
-		first.at("defaultEngine").Problemf("%q is not known; %s", m.Engine, strictyaml.Suggest(m.Engine, names))
+		first.at(paramEngine).Problemf("%q is not known; %s", m.Engine, strictyaml.Suggest(m.Engine, names))
 	}
 }
 

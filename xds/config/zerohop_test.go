@@ -383,6 +383,9 @@ func TestDefaults(t *testing.T) {
 		} {
 			d.Path = fmt.Sprintf("plugins[%d]", first+i)
 			before = append(before, d)
+			if i == 1 {
+				before = append(before, Default{d.Path + ".parameters.engineLabelKey", `"llm-d.ai/engine-type"`, "default of core-metrics-extractor: label of endpoints that names their engine"})
+			}
 		}
 		return before
 	}
