@@ -7,7 +7,6 @@ import (
 
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/shared/plan"
-	"github.com/zerohop/zerohop/xds/config/known"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -123,21 +122,4 @@ func isDefault(given plan.Params, name string, p *scorers.Param) bool {
 		}
 	}
 	return false
-}
-
-// knownTypes are the types that are no part of the filter, by type and by older name.
-func knownTypes(active []scorers.Spec) map[string]*known.Type {
-	types := known.Types()
-	out := make(map[string]*known.Type, len(types))
-	for i := range types {
-		t := &types[i]
-		if slices.ContainsFunc(active, func(s scorers.Spec) bool { return s.Type == t.Type }) {
-			continue
-		}
-		out[t.Type] = t
-		for _, alias := range t.Aliases {
-			out[alias] = t
-		}
-	}
-	return out
 }

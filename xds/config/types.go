@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -28,6 +29,23 @@ func newTypes(active []scorers.Spec) types {
 		t.byName[active[i].Type] = &active[i]
 	}
 	return t
+}
+
+// knownTypes are the types that are no part of the filter, by type and by older name.
+func knownTypes(active []scorers.Spec) map[string]*known.Type {
+	types := known.Types()
+	out := make(map[string]*known.Type, len(types))
+	for i := range types {
+		t := &types[i]
+		if slices.ContainsFunc(active, func(s scorers.Spec) bool { return s.Type == t.Type }) {
+			continue
+		}
+		out[t.Type] = t
+		for _, alias := range t.Aliases {
+			out[alias] = t
+		}
+	}
+	return out
 }
 
 // lookup returns what a type's name, or an older one, stands for; nil if it is not registered. k is nil for a type of the
