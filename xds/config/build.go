@@ -8,6 +8,7 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/shared/snapshot"
 	"github.com/zerohop/zerohop/xds/config/known"
+	"github.com/zerohop/zerohop/xds/scrape"
 	"github.com/zerohop/zerohop/xds/strictyaml"
 )
 
@@ -116,7 +117,7 @@ func (l *loader) config() *Config {
 
 // models returns how the agent reads the served models. A plugin that says so has the last word.
 func (l *loader) models() Models {
-	m := Models{Wanted: l.wants.Models, Path: "/v1/models", Interval: l.zerohopPlan.ModelsInterval}
+	m := Models{Wanted: l.wants.Models, Path: scrape.DefaultModelsPath, Interval: l.zerohopPlan.ModelsInterval}
 	for i := range l.instances {
 		if in := &l.instances[i]; in.spec != nil && in.spec.Type == known.ModelsSource {
 			m.Wanted, m.Path = true, in.params.String("path", m.Path)

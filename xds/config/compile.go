@@ -11,7 +11,7 @@ import (
 )
 
 // MaxEndpoints is the default of Bounds.Endpoints.
-const MaxEndpoints = 1024
+const MaxEndpoints = discovery.DefaultMaxEndpoints
 
 const (
 	// PollHold is how long the agent keeps a long poll open when there is nothing new.

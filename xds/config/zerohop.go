@@ -6,6 +6,7 @@ import (
 
 	"github.com/zerohop/zerohop/shared/plan"
 	"github.com/zerohop/zerohop/xds/discovery"
+	"github.com/zerohop/zerohop/xds/scrape"
 )
 
 // Zerohop holds the settings of the second document, kind ZerohopConfig: what the filter and the agent need beyond the
@@ -87,11 +88,10 @@ type DNS struct {
 	MinTTL, MaxTTL time.Duration // bounds of the time between two queries
 }
 
-// The values of Scrape.Scheme, and the default of Scrape.Engine.
+// The values of Scrape.Scheme.
 const (
 	SchemeHTTP  = "http"
 	SchemeHTTPS = "https"
-	EngineVLLM  = "vllm"
 )
 
 // Agent says where the agent listens and whom it serves.
@@ -148,8 +148,8 @@ func DefaultZerohop() Zerohop {
 		Bounds:          Bounds{Endpoints: MaxEndpoints, IndexBlocks: 1 << 20, Sessions: plan.DefaultSessions},
 		DrainTimeout:    30 * time.Second,
 		Scrape: Scrape{
-			Interval: 250 * time.Millisecond, Timeout: time.Second, Staleness: 2 * time.Second, MaxPageBytes: 4 << 20,
-			Path: "/metrics", Scheme: SchemeHTTP, Engine: EngineVLLM,
+			Interval: scrape.DefaultInterval, Timeout: scrape.DefaultTimeout, Staleness: 2 * time.Second, MaxPageBytes: scrape.DefaultMaxPage,
+			Path: scrape.DefaultPath, Scheme: scrape.DefaultScheme, Engine: scrape.DefaultEngine,
 		},
 		Discovery: Discovery{Watch: true},
 		Agent: Agent{
@@ -165,7 +165,7 @@ func DefaultZerohop() Zerohop {
 			LogBytes: plan.DefaultSharing.LogBytes,
 		},
 		Attempts:       Attempts{Retries: plan.RetryUnsent},
-		ModelsInterval: 10 * time.Second,
+		ModelsInterval: scrape.DefaultModelsInterval,
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -88,25 +89,14 @@ func at(n strictyaml.Node, path string) strictyaml.Node {
 	return n
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Bounds of the time between two queries.
-const (
-	defaultMinTTL = time.Second
-	defaultMaxTTL = 30 * time.Second
-	leastTTL      = 100 * time.Millisecond
-)
+// leastTTL bounds the time between two queries.
+const leastTTL = 100 * time.Millisecond
 
 // dns reads one DNS source.
 func (l *loader) dns(n strictyaml.Node) DNS {
-	d := DNS{Type: discovery.DNSAddress, Namespace: "default", MinTTL: defaultMinTTL, MaxTTL: defaultMaxTTL}
+	d := DNS{Type: discovery.DNSAddress, Namespace: "default", MinTTL: discovery.DefaultMinTTL, MaxTTL: discovery.DefaultMaxTTL}
 	if !n.Fields("name", "type", "ports", "namespace", "resolver", "minTTL", "maxTTL") {
 		if !n.Exists() {
 			n.Problemf("is empty")
