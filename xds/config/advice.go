@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/activerequestscorer"
 	"github.com/zerohop/zerohop/scorers/agentidentity"
 	"github.com/zerohop/zerohop/scorers/headerprofilehandler"
@@ -51,7 +50,6 @@ func (l *loader) advise() {
 
 // unused reports a filter, scorer or picker that no profile names.
 func (l *loader) unused(in *instance) {
-	const roles = scorers.KindFilter | scorers.KindScorer | scorers.KindPicker
 	if in.spec.Kinds&roles == 0 || in.spec.Kinds&^roles != 0 {
 		return
 	}

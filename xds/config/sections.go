@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,10 +86,8 @@ func (l *loader) named(ref strictyaml.Node, r *role) *instance {
 	}
 	in := l.find(name)
 	if in == nil {
-		for _, added := range r.added {
-			if name == added {
-				return nil
-			}
+		if slices.Contains(r.added, name) {
+			return nil
 		}
 		ref.Problemf("references undefined plugin %q; %s", name, l.suggestName(name))
 		return nil

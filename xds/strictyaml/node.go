@@ -2,9 +2,9 @@ package strictyaml
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 )
 
@@ -49,12 +49,7 @@ func (n Node) Keys() []string {
 		n.mismatch("an object")
 		return nil
 	}
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }
 
 // Field returns the object's field called name; it does not exist if the object has none. A value that is not an object
