@@ -166,10 +166,11 @@ func (v *VM) answered(s *stream, endOfStream bool) int {
 	}
 	s.responded = true
 	code := statusCode(v.host.ResponseHeader(":status"))
-	v.sched.Status(v.host.Now(), &s.d, code)
+	now := v.host.Now()
+	v.sched.Status(now, &s.d, code)
 	if endOfStream {
 		s.firstByte = true
-		v.sched.FirstByte(&s.d)
+		v.sched.Began(now, &s.d)
 	}
 	return code
 }
@@ -179,7 +180,11 @@ func (v *VM) ResponseBody(id uint32) Action {
 	s, _, attempt := v.lookup(id)
 	if s != nil && s.responded && !s.firstByte && (attempt || !s.attempts) {
 		s.firstByte = true
-		v.sched.FirstByte(&s.d)
+		now := uint64(0) // of use for streams only
+		if s.d.Streams {
+			now = v.clock()
+		}
+		v.sched.Began(now, &s.d)
 		v.publish()
 	}
 	return Continue

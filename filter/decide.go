@@ -15,7 +15,12 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	var p sched.Prompt
 	v.prompt(s, &p)
 	var outcome sched.Reason
-	if s.asked == askedHeaders {
+	if v.outdated(start) {
+		outcome = sched.NoEndpoint
+		if s.asked == askedHeaders {
+			v.takeNote(s, start, v.reasonFor(s, outcome), false)
+		}
+	} else if s.asked == askedHeaders {
 		outcome = v.explained(start, &p, &s.d)
 		v.takeNote(s, start, v.reasonFor(s, outcome), true)
 	} else {
@@ -29,6 +34,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	s.reason = v.reasonFor(s, outcome)
 	s.nextTry, s.nextGen = s.d.Cur, s.d.CurGen
 	v.send(start, s)
+	v.allow(s)
 	s.phase = phaseDecided
 	s.decideNs = uint32(min(v.host.Now()-start, 1<<32-1))
 	v.logPick(s, ref)
@@ -48,7 +54,7 @@ func (v *VM) prompt(s *stream, p *sched.Prompt) {
 		return
 	}
 	sc := v.scanners[s.scanner]
-	p.MaxTokens = sc.MaxTokens()
+	p.MaxTokens, p.Streams = sc.MaxTokens(), sc.Stream()
 	if s.reason != reasonTruncated && s.reason != reasonNotJSON {
 		p.Model = sc.Model() // else it may be a part of the name
 	}

@@ -26,6 +26,20 @@ func destinationOf(mode string) destination {
 	return byHeader
 }
 
+// retryOn is what makes Envoy send a request again that may have reached a server: whatever ends an attempt before the response,
+// a first byte that is late included, and 503. Routes name the status, which means nothing without this.
+const retryOn = "reset,retriable-status-codes"
+
+// allow tells Envoy what else than its route says is good for a retry of s, and how long its first byte may take.
+func (v *VM) allow(s *stream) {
+	if s.safe || v.plan.Attempts.Retries == plan.RetryUnanswered {
+		v.host.ReplaceRequestHeader(names.HeaderRetryOn, v.retryOn)
+	}
+	if s.d.Streams && len(v.firstByte) > 0 {
+		v.host.ReplaceRequestHeader(names.HeaderFirstByte, v.firstByte)
+	}
+}
+
 // send tells Envoy where s is to go.
 func (v *VM) send(now uint64, s *stream) {
 	addr := v.sched.Address(s.d.Cur)

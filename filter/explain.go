@@ -163,8 +163,11 @@ func (v *VM) dryRun(s *stream, start uint64) Action {
 	var p sched.Prompt
 	v.prompt(s, &p)
 	p.Dry = true
-	outcome := v.explained(start, &p, &s.d)
-	a := answer{reason: s.reason, status: 200, decided: true}
+	outcome := sched.NoEndpoint
+	a := answer{reason: s.reason, status: 200, decided: !v.outdated(start)}
+	if a.decided {
+		outcome = v.explained(start, &p, &s.d)
+	}
 	switch outcome {
 	case sched.NoEndpoint, sched.FilteredOut, sched.Denied, sched.NoProfile:
 		why, text := v.refusal(s, outcome)

@@ -8,6 +8,8 @@
 package filter
 
 import (
+	"strconv"
+
 	"github.com/zerohop/zerohop/filter/scan"
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/sched"
@@ -63,6 +65,8 @@ type VM struct {
 
 	served      scorers.HeaderSink // scratch for the headers that plugins add to responses
 	servedNames []string           // names of such headers, so that none is made twice
+
+	retryOn, firstByte []byte // values of names.HeaderRetryOn and, if the plan has one, names.HeaderFirstByte
 }
 
 // root is one root context.
@@ -86,6 +90,7 @@ func New(h Host) *VM {
 	v.worker.number = -1
 	v.body.host = h
 	v.line = make([]byte, 0, 512)
+	v.retryOn = []byte(retryOn)
 	return v
 }
 
@@ -113,6 +118,10 @@ func (v *VM) Configure(id uint32, size int) bool {
 	}
 	v.plan, v.how = p, destinationOf(p.Destination)
 	v.configureSharing(p)
+	v.firstByte = nil
+	if ms := p.Attempts.FirstByteMs; ms > 0 {
+		v.firstByte = strconv.AppendInt(nil, int64(ms), 10)
+	}
 	v.watchHeaders(v.sched.Wants().Headers, p)
 	v.explain.trust(p)
 	v.setRoot(id, rootDownstream)

@@ -34,6 +34,9 @@ type intake struct {
 	recvAt   uint64 // when that version was received
 	lookedAt uint64
 
+	confirmedAt uint64 // when the agent last had nothing newer, as far as this VM knows
+	old         bool   // what outdated found last
+
 	leading  bool
 	inFlight bool
 	token    uint32
@@ -54,7 +57,7 @@ type intake struct {
 func (in *intake) reset(agent bool) {
 	in.inFlight, in.retryAt, in.lookedAt = false, 0, 0
 	if !agent {
-		in.version, in.leading = 0, false
+		in.version, in.leading, in.old = 0, false, false
 	}
 }
 
@@ -73,6 +76,11 @@ func (v *VM) refresh(now uint64) {
 		return
 	}
 	in.lookedAt = now
+	if v.plan.Agent.MaxAgeMs > 0 {
+		if b, _ := v.host.Shared(names.KeyConfirmed); len(b) == 8 {
+			in.confirmedAt = binary.LittleEndian.Uint64(b)
+		}
+	}
 	b, _ := v.host.Shared(names.KeySnapshotVersion)
 	if len(b) != stampLen {
 		return
@@ -91,6 +99,22 @@ func (v *VM) refresh(now uint64) {
 	in.recvAt = recvAt
 	v.sched.Apply(view, recvAt, now)
 	v.stats.n[cSnapshots]++
+}
+
+// outdated reports whether the agent has not confirmed for too long what this VM has of it. Without a snapshot it has nothing.
+func (v *VM) outdated(now uint64) bool {
+	in := &v.intake
+	last := max(in.recvAt, in.confirmedAt)
+	in.old = v.plan.Agent.MaxAgeMs > 0 && v.plan.Agent.Cluster != "" && in.version != 0 && now > last && (now-last)/1e6 > uint64(v.plan.Agent.MaxAgeMs)
+	return in.old
+}
+
+// confirm notes for all workers that the agent is there and has nothing newer.
+func (v *VM) confirm(now uint64) {
+	st := v.intake.stamp[:8]
+	binary.LittleEndian.PutUint64(st, now)
+	v.host.SetShared(names.KeyConfirmed, st, 0)
+	v.intake.confirmedAt = now
 }
 
 // lead takes or renews the lease, and where there is an agent keeps one poll open while this VM holds it.
@@ -173,6 +197,7 @@ func (v *VM) CallDone(id, token uint32, size int) {
 			return
 		}
 	case 304: // nothing newer within the poll's time
+		v.confirm(v.host.Now())
 	default:
 		v.pollFailed()
 		return

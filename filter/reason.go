@@ -6,24 +6,26 @@ import "github.com/zerohop/zerohop/filter/scan"
 type reason uint8
 
 const (
-	reasonScored          reason = iota // the whole profile, prompt known
-	reasonNoBody                        // GET, or no body: nothing to read
-	reasonUnknownPath                   // not a path whose body is understood
-	reasonNotJSON                       // scan.NotJSON
-	reasonTruncated                     // scan.Truncated
-	reasonTooDeep                       // scan.TooDeep
-	reasonNoPrompt                      // scan.NoPrompt
-	reasonNoModel                       // scan.NoModel
-	reasonFieldTooBig                   // scan.FieldTooBig
-	reasonUnreadable                    // scan.Unreadable
-	reasonScannersBusy                  // too many bodies are being scanned
-	reasonNoBodyCallbacks               // Envoy shows no bodies, see blind.go
-	reasonAllCooling                    // every endpoint is cooled down or draining; the least bad one was taken
-	reasonNoEndpoints                   // there is no endpoint
-	reasonFilteredOut                   // the profile's filters left none
-	reasonDenied                        // an admitter refused
-	reasonNoProfile                     // the profile handler chose no profile
-	reasonModelNotServed                // no candidate serves the requested model
+	reasonScored           reason = iota // the whole profile, prompt known
+	reasonNoBody                         // GET, or no body: nothing to read
+	reasonUnknownPath                    // not a path whose body is understood
+	reasonNotJSON                        // scan.NotJSON
+	reasonTruncated                      // scan.Truncated
+	reasonTooDeep                        // scan.TooDeep
+	reasonNoPrompt                       // scan.NoPrompt
+	reasonNoModel                        // scan.NoModel
+	reasonFieldTooBig                    // scan.FieldTooBig
+	reasonUnreadable                     // scan.Unreadable
+	reasonScannersBusy                   // too many bodies are being scanned
+	reasonNoBodyCallbacks                // Envoy shows no bodies, see blind.go
+	reasonAllCooling                     // every endpoint is cooled down or draining; the least bad one was taken
+	reasonNoEndpoints                    // there is no endpoint
+	reasonFilteredOut                    // the profile's filters left none
+	reasonDenied                         // an admitter refused
+	reasonNoProfile                      // the profile handler chose no profile
+	reasonModelNotServed                 // no candidate serves the requested model
+	reasonAgentUnreachable               // there is no endpoint, and the agent has never sent any
+	reasonSnapshotTooOld                 // the agent has not confirmed its endpoints for too long
 	reasons
 )
 
@@ -47,6 +49,9 @@ var reasonNames = [reasons]string{
 	reasonDenied:          "denied",
 	reasonNoProfile:       "no_profile",
 	reasonModelNotServed:  "model_not_served",
+
+	reasonAgentUnreachable: "agent_unreachable",
+	reasonSnapshotTooOld:   "snapshot_too_old",
 }
 
 // scanReasons translates the scanner's results.

@@ -21,6 +21,7 @@ func (v *VM) refuse(s *stream, ref int32, outcome sched.Reason) Action {
 	v.letGo(s, ref)
 	s.phase = phaseDecided
 	v.fallBack(s.ctx)
+	v.allow(s)
 	return Continue
 }
 
@@ -58,8 +59,20 @@ func (v *VM) refusal(s *stream, outcome sched.Reason) (reason, *refusal) {
 		}
 		return reasonDenied, &denied
 	}
+	why, text := v.without()
 	if epp && !s.hasBody {
-		return reasonNoEndpoints, &noPods
+		text = &noPods
+	}
+	return why, text
+}
+
+// without says why there is no endpoint at all.
+func (v *VM) without() (reason, *refusal) {
+	switch {
+	case v.intake.old:
+		return reasonSnapshotTooOld, &tooOld
+	case v.plan.Agent.Cluster != "" && v.intake.version == 0:
+		return reasonAgentUnreachable, &unreachable
 	}
 	return reasonNoEndpoints, &noEndpoints
 }
@@ -88,13 +101,10 @@ type refusal struct {
 }
 
 var (
-	noEndpoints = refusal{
-		status:  503,
-		details: "zerohop_no_endpoints",
-		body:    errorBody("no endpoint is available to serve the request", "service_unavailable_error", "no_endpoints"),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-no-endpoints"),
-	}
-	noPods = refusal{ // what the EPP says to a request without a body
+	noEndpoints = unavailable("no_endpoints", "no endpoint is available to serve the request", "rejected-no-endpoints")
+	unreachable = unavailable("agent_unreachable", "no endpoint is known, since the agent has not been reached", "rejected-agent-unreachable")
+	tooOld      = unavailable("snapshot_too_old", "what is known of the endpoints is too old to be used", "rejected-snapshot-too-old")
+	noPods      = refusal{ // what the EPP says to a request without a body
 		status:  500,
 		details: "zerohop_no_endpoints",
 		body:    errorBody("no endpoint is available to serve the request", "server_error", "no_endpoints"),
@@ -138,6 +148,15 @@ func badRequest(r reason) *refusal {
 		return &noModel
 	}
 	return nil
+}
+
+func unavailable(code, message, dropped string) refusal {
+	return refusal{
+		status:  503,
+		details: "zerohop_" + code,
+		body:    errorBody(message, "service_unavailable_error", code),
+		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, dropped),
+	}
 }
 
 func denial(status int, kind string, headers ...string) refusal {

@@ -25,6 +25,9 @@ func (h *refusingHost) ReplaceRequestHeader(name string, _ []byte) { h.fallback 
 
 // TestRefuse looks at what becomes of a request by outcome, parity and failure mode.
 func TestRefuse(t *testing.T) {
+	some := func(in *intake) { in.version = 1 }
+	never := func(in *intake) { in.version = 0 }
+	old := func(in *intake) { in.version, in.old = 1, true }
 	tests := []struct {
 		name    string
 		outcome sched.Reason
@@ -35,16 +38,20 @@ func TestRefuse(t *testing.T) {
 		drop    string
 		reason  reason
 		always  bool // refused in failure mode FailOpen too
+		know    func(*intake)
 	}{
-		{"no endpoint", sched.NoEndpoint, plan.ParityNone, true, 503, "no_endpoints", "rejected-no-endpoints", reasonNoEndpoints, false},
-		{"no endpoint and no body", sched.NoEndpoint, plan.ParityNone, false, 503, "no_endpoints", "rejected-no-endpoints", reasonNoEndpoints, false},
-		{"no endpoint, epp", sched.NoEndpoint, plan.ParityEPP, true, 503, "no_endpoints", "rejected-no-endpoints", reasonNoEndpoints, false},
-		{"no endpoint and no body, epp", sched.NoEndpoint, plan.ParityEPP, false, 500, "no_endpoints", "", reasonNoEndpoints, false},
-		{"filtered out", sched.FilteredOut, plan.ParityNone, true, 429, "no_eligible_endpoint", "rejected-saturated", reasonFilteredOut, false},
-		{"filtered out, epp", sched.FilteredOut, plan.ParityEPP, true, 429, "no_eligible_endpoint", "rejected-saturated", reasonFilteredOut, false},
-		{"no profile", sched.NoProfile, plan.ParityNone, true, 429, "no_profile", "rejected-saturated", reasonNoProfile, false},
-		{"denied", sched.Denied, plan.ParityNone, true, 429, "denied", "rejected-saturated", reasonDenied, true},
-		{"denied, epp", sched.Denied, plan.ParityEPP, true, 500, "denied", "", reasonDenied, true},
+		{"no endpoint", sched.NoEndpoint, plan.ParityNone, true, 503, "no_endpoints", "rejected-no-endpoints", reasonNoEndpoints, false, some},
+		{"no endpoint and no body", sched.NoEndpoint, plan.ParityNone, false, 503, "no_endpoints", "rejected-no-endpoints", reasonNoEndpoints, false, some},
+		{"no endpoint, epp", sched.NoEndpoint, plan.ParityEPP, true, 503, "no_endpoints", "rejected-no-endpoints", reasonNoEndpoints, false, some},
+		{"no endpoint and no body, epp", sched.NoEndpoint, plan.ParityEPP, false, 500, "no_endpoints", "", reasonNoEndpoints, false, some},
+		{"agent unreachable", sched.NoEndpoint, plan.ParityNone, true, 503, "agent_unreachable", "rejected-agent-unreachable", reasonAgentUnreachable, false, never},
+		{"agent unreachable and no body, epp", sched.NoEndpoint, plan.ParityEPP, false, 500, "no_endpoints", "", reasonAgentUnreachable, false, never},
+		{"snapshot too old", sched.NoEndpoint, plan.ParityNone, true, 503, "snapshot_too_old", "rejected-snapshot-too-old", reasonSnapshotTooOld, false, old},
+		{"filtered out", sched.FilteredOut, plan.ParityNone, true, 429, "no_eligible_endpoint", "rejected-saturated", reasonFilteredOut, false, some},
+		{"filtered out, epp", sched.FilteredOut, plan.ParityEPP, true, 429, "no_eligible_endpoint", "rejected-saturated", reasonFilteredOut, false, some},
+		{"no profile", sched.NoProfile, plan.ParityNone, true, 429, "no_profile", "rejected-saturated", reasonNoProfile, false, some},
+		{"denied", sched.Denied, plan.ParityNone, true, 429, "denied", "rejected-saturated", reasonDenied, true, some},
+		{"denied, epp", sched.Denied, plan.ParityEPP, true, 500, "denied", "", reasonDenied, true, some},
 	}
 	for _, tt := range tests {
 		for _, mode := range []string{plan.FailClose, plan.FailOpen} {
@@ -56,6 +63,7 @@ func TestRefuse(t *testing.T) {
 				ref := v.newStream(10)
 				s := &v.streams[ref]
 				s.hasBody = tt.body
+				tt.know(&v.intake)
 				act := v.refuse(s, ref, tt.outcome)
 				if s.reason != tt.reason || v.stats.fallback[tt.reason] != 1 {
 					t.Errorf("reason %s, counted %d", reasonNames[s.reason], v.stats.fallback[tt.reason])

@@ -136,6 +136,7 @@ func (b *bodySource) Body(off, limit int) []byte { return b.host.Body(off, min(l
 func (v *VM) readHeaders(s *stream) reason {
 	var path []byte
 	post := false
+	s.safe = false
 	found := uint64(0) // by the bits of v.interest
 	ask := false
 	r := pairs.Read(v.host.RequestHeaders())
@@ -162,7 +163,12 @@ func (v *VM) readHeaders(s *stream) reason {
 			case ":path":
 				path = value
 			case ":method":
-				post = string(value) == "POST"
+				switch string(value) {
+				case "POST":
+					post = true
+				case "GET", "HEAD", "OPTIONS":
+					s.safe = true
+				}
 			}
 		}
 	}

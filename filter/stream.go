@@ -27,6 +27,7 @@ type stream struct {
 	reason    reason
 	asked     asked
 	hasBody   bool   // more than headers
+	safe      bool   // a request that changes nothing, and may be sent twice
 	attempts  bool   // the attempt filter has seen this stream
 	responded bool   // a response came from an endpoint
 	firstByte bool   // its first body byte came

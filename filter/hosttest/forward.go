@@ -14,6 +14,7 @@ const retryPause = 10 * time.Millisecond
 
 // Forward plays the router: the route, the attempts and the response. The route table is that of envoy.yaml.
 func (s *Stream) Forward() {
+	s.instruct()
 	switch dest, _ := s.fields.First(names.HeaderDestination); {
 	case s.gone || s.res.Route != "":
 	case s.fields.Has(names.HeaderFallback):
@@ -60,6 +61,14 @@ func (s *Stream) listedHost() string {
 		}
 	}
 	return ""
+}
+
+// instruct lets the router read and remove what it is told about attempts.
+func (s *Stream) instruct() {
+	s.res.RetryOn, _ = s.fields.First(names.HeaderRetryOn)
+	s.res.FirstByte, _ = s.fields.First(names.HeaderFirstByte)
+	s.fields.remove(names.HeaderRetryOn)
+	s.fields.remove(names.HeaderFirstByte)
 }
 
 // tryAll plays attempts until an endpoint answers or the retries are used up.

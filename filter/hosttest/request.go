@@ -97,6 +97,9 @@ type Result struct {
 	Pick     []byte   // the pick property at the end
 	Local    *Local   // the filter's answer, if Route is ToClient
 
+	// What the router was told beside the route: what else to retry on, and how long an attempt may be silent.
+	RetryOn, FirstByte string
+
 	// What the downstream filter returned: to the headers, to each body callback, to trailers.
 	Headers  filter.Action
 	Body     []filter.Action

@@ -22,6 +22,10 @@ const (
 	HeaderDestinationServed = "x-gateway-destination-endpoint-served"
 	// HeaderFallback sends a request to the fallback cluster; the default route is the destination cluster.
 	HeaderFallback = "x-zerohop-fallback"
+	// HeaderRetryOn tells Envoy's router what else than its route says to send the request again for.
+	HeaderRetryOn = "x-envoy-retry-on"
+	// HeaderFirstByte tells Envoy's router how many milliseconds an attempt may take until the response begins.
+	HeaderFirstByte = "x-envoy-upstream-rq-per-try-timeout-ms"
 	// HeaderDropReason says in a local response why no endpoint was picked (llm-d's name).
 	HeaderDropReason = "x-llm-d-request-dropped-reason"
 )
@@ -95,9 +99,13 @@ const (
 	HeaderPrefer = "prefer"
 )
 
-// Stripped lists the request headers that only the filter may set. They are removed from every request, wherever they
-// came from.
-var Stripped = [...]string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback}
+// Stripped lists the request headers that only the filter may set, and those by which Envoy's router would let a client have a
+// request sent twice, or given up. They are removed from every request, wherever they came from.
+var Stripped = [...]string{
+	HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderRetryOn, HeaderFirstByte,
+	"x-envoy-retry-grpc-on", "x-envoy-retriable-status-codes", "x-envoy-retriable-header-names", "x-envoy-max-retries",
+	"x-envoy-hedge-on-per-try-timeout", "x-envoy-upstream-rq-timeout-ms",
+}
 
 // Shared-data keys. The number is the format version of the value.
 const (
@@ -107,6 +115,8 @@ const (
 	KeySnapshotVersion = "zerohop.snapshot_version.v1"
 	// KeyLeader holds 16 bytes, little-endian: u64 VM epoch of the leader, u64 monotonic nanoseconds at which the lease ends.
 	KeyLeader = "zerohop.leader.v1"
+	// KeyConfirmed holds 8 bytes, little-endian: u64 monotonic nanoseconds at which the agent last had nothing newer.
+	KeyConfirmed = "zerohop.confirmed.v1"
 	// KeyProcess holds 8 bytes, little-endian: a random number that identifies this Envoy process in reports.
 	KeyProcess = "zerohop.process.v1"
 	// KeyDumpDirectory holds 16 bytes, little-endian: u64 chunks of the last complete dump, u64 chunks written of the next one.

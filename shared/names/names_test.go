@@ -29,7 +29,11 @@ func TestHeaders(t *testing.T) {
 // TestStripped keeps every request header that steers on the list of those that a client cannot send. The drop reason
 // stands in responses only.
 func TestStripped(t *testing.T) {
-	want := []string{HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback}
+	want := []string{
+		HeaderDestination, HeaderDestinationSubset, HeaderDestinationServed, HeaderFallback, HeaderRetryOn, HeaderFirstByte,
+		"x-envoy-retry-grpc-on", "x-envoy-retriable-status-codes", "x-envoy-retriable-header-names", "x-envoy-max-retries",
+		"x-envoy-hedge-on-per-try-timeout", "x-envoy-upstream-rq-timeout-ms",
+	}
 	got := slices.Sorted(slices.Values(Stripped[:]))
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
@@ -39,7 +43,7 @@ func TestStripped(t *testing.T) {
 
 func TestSharedDataKeys(t *testing.T) {
 	keys := []string{
-		KeySnapshot, KeySnapshotVersion, KeyLeader, KeyProcess, KeyWorker(0), KeyWorker(MaxWorkers - 1), KeyLoad(7), KeyDump(12),
+		KeySnapshot, KeySnapshotVersion, KeyLeader, KeyConfirmed, KeyProcess, KeyWorker(0), KeyWorker(MaxWorkers - 1), KeyLoad(7), KeyDump(12),
 		KeyDumpDirectory, KeyLog(0, 0), KeyLog(31, LogSlots-1),
 	}
 	for _, key := range keys {

@@ -109,7 +109,7 @@ func explainedInHeaders(t *testing.T, s Subject) {
 		k := asking(w)
 		r := explain(Chat(ChatBody(short)))
 		got := explainHeaders(w.do(k, &r, hosttest.ToClient))
-		if !strings.HasPrefix(got[names.HeaderProfile], "- handler=single reason=no_endpoints") || got[names.HeaderPick] != "- ties=0 attempt=0" {
+		if !strings.HasPrefix(got[names.HeaderProfile], "- handler=single reason=agent_unreachable") || got[names.HeaderPick] != "- ties=0 attempt=0" {
 			t.Errorf("headers %q", got)
 		}
 		w.check()
@@ -320,11 +320,11 @@ func dryRunWithoutEndpoint(t *testing.T, s Subject) {
 			w.plan.FailureMode = mode
 			k := asking(w)
 			a := w.ask(k, dry("/v1/completions", CompletionsBody(short), trustedSource))
-			if a.Outcome != "no_endpoints" || a.Status != 503 || a.Fallback != (mode == plan.FailOpen) || len(a.Best) != 0 || a.Profile != "" {
+			if a.Outcome != "agent_unreachable" || a.Status != 503 || a.Fallback != (mode == plan.FailOpen) || len(a.Best) != 0 || a.Profile != "" {
 				t.Errorf("answer %+v", a)
 			}
 			w.check()
-			w.wantMetric("zerohop_fallback_no_endpoints_total", 0)
+			w.wantMetric("zerohop_fallback_agent_unreachable_total", 0)
 		})
 	}
 }

@@ -189,7 +189,7 @@ func noEndpointFailClose(t *testing.T, s Subject) {
 			if res.Status != 503 || res.Local == nil || !strings.Contains(string(res.Local.Headers), names.HeaderDropReason) {
 				w.t.Errorf("status %d, local response %+v; want 503 with a reason", res.Status, res.Local)
 			}
-			if res.Reason() != "no_endpoints" {
+			if res.Reason() != "agent_unreachable" {
 				w.t.Errorf("reason %q", res.Reason())
 			}
 		}
