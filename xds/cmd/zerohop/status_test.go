@@ -33,6 +33,15 @@ func testStatus(now time.Time) *status.Status {
 	}
 }
 
+// statusHead is what the text of a good testStatus begins with.
+const statusHead = `configuration  zerohop.yaml, in force
+               since 1h30m ago
+plan           2222222222222222
+endpoints      4, in snapshot 17
+
+GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
+`
+
 func TestStatusText(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	refusing := testStatus(now)
@@ -54,46 +63,22 @@ func TestStatusText(t *testing.T) {
 		want string
 		fail string
 	}{
-		{"in force", testStatus(now), `configuration  zerohop.yaml, in force
-               since 1h30m ago
-plan           2222222222222222
-endpoints      4, in snapshot 17
-
-GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
-east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  -
+		{"in force", testStatus(now), statusHead + `east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  -
 west   b     -       gone 3s ago  -                 -                 no report                                           -
 `, ""},
-		{"refusing", refusing, `configuration  zerohop.yaml, in force
-               since 1h30m ago
-plan           2222222222222222
-endpoints      4, in snapshot 17
-
-GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
-east   a     1.40.0  1m5s ago     2222222222222222  1111111111111111  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  plan
+		{"refusing", refusing, statusHead + `east   a     1.40.0  1m5s ago     2222222222222222  1111111111111111  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  plan
 west   b     -       gone 3s ago  -                 -                 no report                                           -
 
 east/a refused plan 2222222222222222 1s ago:
   Unable to create Wasm plugin zerohop
   The filter's own words are in that Envoy's log, after "configuration rejected".
 `, "1 of 2 Envoys refuse what they were sent"},
-		{"without metadata", lacking, `configuration  zerohop.yaml, in force
-               since 1h30m ago
-plan           2222222222222222
-endpoints      4, in snapshot 17
-
-GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
-east   a     1.40.0  1m5s ago     -                 -                 2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  lacks metadata
+		{"without metadata", lacking, statusHead + `east   a     1.40.0  1m5s ago     -                 -                 2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  lacks metadata
 
 east/a is sent no plan:
   node.metadata is missing
 `, "1 of 1 Envoys refuse what they were sent, or cannot be sent it"},
-		{"two of one id", twins, `configuration  zerohop.yaml, in force
-               since 1h30m ago
-plan           2222222222222222
-endpoints      4, in snapshot 17
-
-GROUP  NODE  ENVOY   CONNECTED    PLAN SENT         ACCEPTED          IN FORCE AT WORKERS                                 REFUSES
-east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  -
+		{"two of one id", twins, statusHead + `east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  2222222222222222 (2 of 3), 1111111111111111 (1 of 3)  -
 east   a     1.40.0  1m5s ago     2222222222222222  2222222222222222  no report                                           -
 
 2 Envoys have the node id "a", so that their reports are mixed up: give each its own, by Envoy's flag --service-node.
