@@ -13,6 +13,12 @@ func (v *VM) SchedStats() sched.Stats {
 	return v.sched.Stats(v.host.Now())
 }
 
+// StateBytes is what the gauge zerohop_vm_bytes says where this VM leads.
+func (v *VM) StateBytes() int { return v.sched.Stats(v.host.Now()).Bytes + v.share.bytes() }
+
+// Look is a look at what other VMs wrote.
+func (v *VM) Look(now uint64) { v.look(now) }
+
 // Believed counts the requests in flight at all endpoints, those of other VMs included.
 func (v *VM) Believed() (n int) {
 	for _, inFlight := range v.sched.View().InFlight {

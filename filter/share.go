@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -170,6 +171,16 @@ func (s *sharing) sharedBytes() int {
 	n := s.dump.bytes() + s.ring.total
 	for i := range s.peers {
 		n += s.peers[i].bytes()
+	}
+	return n
+}
+
+// bytes is what this VM holds for sharing, beside the scheduler.
+func (s *sharing) bytes() int {
+	const perPeer = 2*8 + 2*8 + 7*8 + 4*names.LogSlots
+	n := cap(s.ring.slot) + len(s.ring.keys.all) + cap(s.dump.buf) + perPeer*cap(s.peers) + (4+16+24)*cap(s.dump.sizes)
+	for i := range s.peers {
+		n += len(s.peers[i].loadKey) + len(s.peers[i].keys.all)
 	}
 	return n
 }

@@ -173,7 +173,7 @@ func (v *VM) flush(now uint64) {
 		v.host.Record(t.endpoints, uint64(s.Endpoints))
 		v.host.Record(t.overflow, s.Overflow)
 		v.host.Record(t.snapshotAge, v.intake.ageMs(now))
-		v.host.Record(t.vmBytes, uint64(s.Bytes))
+		v.host.Record(t.vmBytes, uint64(s.Bytes+v.share.bytes()))
 		v.host.Record(t.sharedBytes, uint64(v.share.sharedBytes()))
 		v.host.Record(t.sharers, uint64(v.share.vms()))
 	}

@@ -3,7 +3,9 @@ package hosttest
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zerohop/zerohop/filter"
@@ -110,6 +112,16 @@ func (p *Process) Shared(key string) []byte {
 		return nil
 	}
 	return append([]byte{}, c.value...)
+}
+
+// SharedBytes returns the length of all shared-data values whose keys begin with one of the prefixes.
+func (p *Process) SharedBytes(prefixes ...string) (n int) {
+	for key, c := range p.shared {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			n += len(c.value)
+		}
+	}
+	return n
 }
 
 // Put stores a shared-data value as another VM would.

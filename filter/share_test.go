@@ -1,0 +1,180 @@
+package filter_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/zerohop/zerohop/filter"
+	"github.com/zerohop/zerohop/filter/hosttest"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
+	"github.com/zerohop/zerohop/shared/names"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// sharers starts n VMs with a plan of some endpoints.
+func sharers(t testing.TB, n, endpoints int, mode string) *hosttest.Process {
+	t.Helper()
+	p := hosttest.NewProcess()
+	pl := lifecycletest.Plan(plan.DestinationHeader, endpoints)
+	pl.Bounds.Endpoints = max(pl.Bounds.Endpoints, endpoints)
+	pl.Sharing = plan.DefaultSharing
+	pl.Sharing.Mode = mode
+	for range n {
+		if w := p.AddWorker(hosttest.NewNative); !w.LoadBoth(plan.Append(nil, pl)) {
+			t.Fatalf("plan refused: %v", p.Logs)
+		}
+	}
+	p.Run(300 * time.Millisecond)
+	return p
+}
+
+// TestSharingAllocatesNothing plays requests on four workers in turn, with everything that sharing does: looks, records taken
+// over, slots used again, dumps.
+func TestSharingAllocatesNothing(t *testing.T) {
+	p := sharers(t, 5, 16, plan.SharingProcess)
+	var mix []hosttest.Request
+	for i := range 64 {
+		mix = append(mix, lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("m"+strconv.Itoa(i), 300+i*300))))
+	}
+	run := func() {
+		for i := range mix {
+			p.Workers[1+i%4].Do(&mix[i])
+			p.Advance(time.Millisecond)
+		}
+		p.Run(time.Second)
+	}
+	for range 200 { // the slots of the logs are used a few times
+		run()
+	}
+	if n := testing.AllocsPerRun(20, run); n != 0 {
+		t.Errorf("%v allocations for %d requests", n, len(mix))
+	}
+	if len(p.Faults)+len(p.Panics) != 0 {
+		t.Errorf("faults %v, panics %v", p.Faults, p.Panics)
+	}
+	if n := p.Metric("zerohop_sharing_lost_records_total").Value; n != 0 {
+		t.Errorf("%d records lost", n)
+	}
+}
+
+// TestSharingMemory holds what VMs and Envoy keep for sharing against what docs/sharing.md says, with 1 000 endpoints and 16
+// workers.
+func TestSharingMemory(t *testing.T) {
+	const workers, endpoints = 16, 1000
+	p := sharers(t, workers+1, endpoints, plan.SharingProcess)
+	alone := sharers(t, 1, endpoints, plan.SharingWorker)
+	for i := range 2000 {
+		r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("m"+strconv.Itoa(i), 6000)))
+		p.Workers[1+i%workers].Do(&r)
+		alone.Workers[0].Do(&r)
+		if i%100 == 0 {
+			p.Run(100 * time.Millisecond)
+		}
+	}
+	p.Run(5 * time.Second)
+	own := vm(alone.Workers[0]).StateBytes()
+	vms := workers + 1
+	for i, w := range p.Workers {
+		if got, limit := vm(w).StateBytes()-own, vms*(28*endpoints+8<<10)+64*endpoints+512<<10; got > limit {
+			t.Errorf("worker %d: sharing takes %d bytes, at most %d are said", i, got, limit)
+		}
+	}
+	held := p.SharedBytes("zerohop.l", "zerohop.dump") // zerohop.load and zerohop.log
+	records := vm(p.Workers[1]).SchedStats().IndexRecords
+	limit := vms*(24*endpoints+64+plan.DefaultSharing.LogBytes) + 8*records + 64*endpoints
+	if held > limit {
+		t.Errorf("%d bytes of shared data, at most %d are said", held, limit)
+	}
+	if got := int(p.Metric("zerohop_sharing_bytes").Value); got < held || got > held+held/4+vms*(names.LogSlots+4)*128 {
+		t.Errorf("zerohop_sharing_bytes says %d, but the values have %d", got, held)
+	}
+	if got, want := p.Metric("zerohop_sharing_vms").Value, int64(vms); got != want {
+		t.Errorf("zerohop_sharing_vms is %d, want %d", got, want)
+	}
+	if got, want := int(p.Metric("zerohop_vm_bytes").Value), vm(p.Workers[0]).StateBytes(); got != want {
+		t.Errorf("zerohop_vm_bytes is %d, want %d", got, want)
+	}
+	t.Logf("per VM: %d bytes alone, %d with %d others; shared data: %d", own, vm(p.Workers[1]).StateBytes(), workers, held)
+}
+
+// TestHitRateOfAlternatingTurns plays chats whose turns come to four workers in turn, and to one: the prefix hits differ by less
+// than 3 %.
+func TestHitRateOfAlternatingTurns(t *testing.T) {
+	rate := func(workers int, mode string) float64 {
+		p := sharers(t, workers+1, 8, mode)
+		for turn := range 8 {
+			for chat := range 60 {
+				text := ""
+				for i := range turn + 1 {
+					text += lifecycletest.Text("chat"+strconv.Itoa(chat)+"turn"+strconv.Itoa(i), 1500)
+				}
+				r := lifecycletest.Chat(lifecycletest.ChatBody(text))
+				p.Workers[1+(chat+turn)%workers].Do(&r)
+				p.Advance(3 * time.Millisecond)
+			}
+			p.Run(100 * time.Millisecond)
+		}
+		return float64(p.Metric("zerohop_prefix_matched_blocks_total").Value) / float64(p.Metric("zerohop_prefix_blocks_total").Value)
+	}
+	one, four, apart := rate(1, plan.SharingProcess), rate(4, plan.SharingProcess), rate(4, plan.SharingWorker)
+	t.Logf("hit rate: one worker %.3f, four %.3f, four without sharing %.3f", one, four, apart)
+	if four < 0.97*one || one < 0.5 {
+		t.Errorf("hit rate %.3f on four workers, %.3f on one", four, one)
+	}
+	if apart > 0.8*one {
+		t.Errorf("without sharing the hit rate is %.3f: the test shows nothing", apart)
+	}
+}
+
+// BenchmarkSharing is a request of 6 KB on four workers in turn, with all that they do for it, and the ratio of sharing to not
+// sharing. The emulated host copies what is shared, as Envoy does.
+func BenchmarkSharing(b *testing.B) {
+	for _, endpoints := range []int{16, 1000} {
+		b.Run(strconv.Itoa(endpoints)+" endpoints", func(b *testing.B) {
+			var on, off time.Duration
+			shared, alone := sharers(b, 5, endpoints, plan.SharingProcess), sharers(b, 5, endpoints, plan.SharingWorker)
+			round := func(p *hosttest.Process, i int) time.Duration {
+				r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("m"+strconv.Itoa(i%500), 6000)))
+				start := time.Now()
+				for k := range 32 {
+					p.Workers[1+k%4].Do(&r)
+					p.Advance(500 * time.Microsecond) // 2000 requests a second
+				}
+				return time.Since(start)
+			}
+			i := 0
+			for b.Loop() {
+				on += round(shared, i)
+				off += round(alone, i)
+				i++
+			}
+			b.ReportMetric(float64(on.Nanoseconds())/float64(32*i), "ns/shared")
+			b.ReportMetric(float64(off.Nanoseconds())/float64(32*i), "ns/alone")
+			b.ReportMetric(on.Seconds()/off.Seconds(), "ratio")
+		})
+	}
+}
+
+// BenchmarkLook is a look at other VMs, of which some have sent something.
+func BenchmarkLook(b *testing.B) {
+	for _, bc := range []struct{ vms, endpoints, busy int }{{4, 16, 0}, {4, 16, 3}, {16, 16, 15}, {64, 16, 63}, {4, 1000, 3}, {64, 1000, 63}} {
+		b.Run(strconv.Itoa(bc.vms)+" VMs "+strconv.Itoa(bc.endpoints)+" endpoints "+strconv.Itoa(bc.busy)+" busy", func(b *testing.B) {
+			p := sharers(b, bc.vms, bc.endpoints, plan.SharingProcess)
+			r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("look", 6000)))
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				for k := range bc.busy {
+					p.Workers[1+k].Do(&r)
+				}
+				p.Advance(5 * time.Millisecond)
+				now := uint64(p.Now())
+				b.StartTimer()
+				vm(p.Workers[0]).Look(now)
+			}
+		})
+	}
+}
+
+func vm(w *hosttest.Worker) *filter.VM { return w.Module().(hosttest.Native).VM }
