@@ -11,7 +11,7 @@ import (
 // inject breaks the filter on request, for tests of what a bug in it does to traffic: the header x-zerohop-fault says
 // "panic" (recovered) or "trap" (the VM is lost).
 func inject() {
-	switch string(abi.Host{}.RequestHeader("x-zerohop-fault")) {
+	switch string((&abi.Host{}).RequestHeader("x-zerohop-fault")) {
 	case "panic":
 		panic("injected")
 	case "trap":

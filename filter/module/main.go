@@ -37,7 +37,7 @@ func onContextCreate(id, parent uint32) {
 	defer guard(id)
 	if vm == nil {
 		abi.DisableGC()
-		vm = filter.New(abi.Host{})
+		vm = filter.New(&abi.Host{})
 	}
 	vm.CreateContext(id, parent)
 }

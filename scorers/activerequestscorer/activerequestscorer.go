@@ -40,7 +40,7 @@ type scorer struct {
 }
 
 func newScorer(u *scorers.Setup) (any, error) {
-	s := scorer{idle: u.Params.Float(paramIdle, 0), busy: u.Params.Float(paramBusy, 1)}
+	s := &scorer{idle: u.Params.Float(paramIdle, 0), busy: u.Params.Float(paramBusy, 1)}
 	if !(s.busy >= 0 && s.busy <= 1) {
 		s.busy = 1
 	}
@@ -48,7 +48,7 @@ func newScorer(u *scorers.Setup) (any, error) {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	inFlight := c.Endpoints.InFlight
 	most := int32(0)
 	for _, slot := range cand {

@@ -22,7 +22,7 @@ var Spec = scorers.Spec{
 		{Name: "maxPrefixBlocksToMatch", Default: 2048.0, Doc: "longest prefix that is looked at, in blocks, if maxPrefixTokensToMatch is 0"},
 		{Name: "lruCapacityPerServer", Default: 31250.0, Doc: "blocks that are remembered for an endpoint whose capacity is not known"},
 	},
-	New: func(*scorers.Setup) (any, error) { return producer{}, nil },
+	New: func(*scorers.Setup) (any, error) { return &producer{}, nil },
 }
 
 type producer struct{}

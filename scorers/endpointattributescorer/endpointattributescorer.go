@@ -60,7 +60,7 @@ type scorer struct {
 
 func newScorer(u *scorers.Setup) (any, error) {
 	id, err := attribute.Ask(u, paramAttribute)
-	s := scorer{
+	s := &scorer{
 		attr: id, lower: u.Params.String(paramType, lowerIsBetter) == lowerIsBetter, fixed: u.Params.Has(paramFixed),
 		lo: u.Params.Float(paramFixed+".min", 0), hi: u.Params.Float(paramFixed+".max", 0),
 	}
@@ -77,7 +77,7 @@ func newScorer(u *scorers.Setup) (any, error) {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	column := c.Endpoints.Attr[s.attr]
 	lo, hi := s.lo, s.hi
 	if !s.fixed {

@@ -55,7 +55,7 @@ type producer struct {
 }
 
 func newProducer(u *scorers.Setup) (any, error) {
-	return producer{
+	return &producer{
 		output: u.Params.Bool(paramOutput, false),
 		ratio:  u.Params.Float(paramRatio, defaultRatio),
 		limit:  u.Params.Float(paramMax, math.Inf(1)),
@@ -63,7 +63,7 @@ func newProducer(u *scorers.Setup) (any, error) {
 }
 
 // Estimate implements scorers.LoadEstimator.
-func (p producer) Estimate(c *scorers.Cycle, slot int32) (tokens int32, untilEnd bool) {
+func (p *producer) Estimate(c *scorers.Cycle, slot int32) (tokens int32, untilEnd bool) {
 	n := float64(c.Uncached(slot))
 	if p.output {
 		n += p.answer(&c.Request)
@@ -72,7 +72,7 @@ func (p producer) Estimate(c *scorers.Cycle, slot int32) (tokens int32, untilEnd
 }
 
 // answer estimates the tokens of the answer.
-func (p producer) answer(r *scorers.Request) float64 {
+func (p *producer) answer(r *scorers.Request) float64 {
 	n := min(math.Round(float64(max(r.PromptTokens, 0))*p.ratio), p.limit)
 	if r.MaxTokens > 0 {
 		n = min(n, float64(r.MaxTokens))

@@ -16,7 +16,7 @@ var Spec = scorers.Spec{
 	Aliases:     []string{"kv-cache-scorer"},
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return &scorer{parity: u.Parity}, nil },
 }
 
 type scorer struct {
@@ -24,7 +24,7 @@ type scorer struct {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	e := c.Endpoints
 	for i, slot := range cand {
 		if !e.Fresh[slot] && !s.parity {

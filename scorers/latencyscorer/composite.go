@@ -10,7 +10,7 @@ import (
 const neutral = 0.5
 
 // composite scores by what is known without predictions.
-func (s scorer) composite(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) composite(c *scorers.Cycle, cand []int32, out []float64) {
 	e := c.Endpoints
 	longest := 0.0
 	for _, slot := range cand {

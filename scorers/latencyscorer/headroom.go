@@ -20,7 +20,7 @@ const (
 const minRange = 1e-9
 
 // headroom scores by predictions.
-func (s scorer) headroom(p *scorers.Prediction, cand []int32, out []float64) {
+func (s *scorer) headroom(p *scorers.Prediction, cand []int32, out []float64) {
 	best := buckets
 	for _, slot := range cand {
 		best = min(best, bucket(p, slot))

@@ -65,7 +65,7 @@ type scorer struct {
 
 func newScorer(u *scorers.Setup) (any, error) {
 	p := u.Params
-	s := scorer{
+	s := &scorer{
 		ttft: p.Float(paramTTFT, defaultTTFT), tpot: p.Float(paramTPOT, defaultTPOT), most: p.String(paramStrategy, least) == most,
 		kv: p.Float(paramKV, 1), queue: p.Float(paramQueue, 1), prefix: p.Float(paramPrefix, 1), parity: u.Parity,
 	}
@@ -83,7 +83,7 @@ func newScorer(u *scorers.Setup) (any, error) {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	p := c.Endpoints.Predicted
 	if p != nil {
 		for _, slot := range cand {

@@ -112,7 +112,7 @@ func TestPredictionsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := make([]float64, 1)
-	b.Plugin.(scorer).Score(&b.Cycle, []int32{plugintest.Slot(0)}, out)
+	b.Plugin.(*scorer).Score(&b.Cycle, []int32{plugintest.Slot(0)}, out)
 	if out[0] != .5 {
 		t.Errorf("score %v, want the composite of 0.5", out[0])
 	}

@@ -28,14 +28,14 @@ var Spec = scorers.Spec{
 	New: func(u *scorers.Setup) (any, error) {
 		u.Priority()
 		u.SLO()
-		return admitter{}, nil
+		return &admitter{}, nil
 	},
 }
 
 type admitter struct{}
 
 // Admit implements scorers.Admitter.
-func (admitter) Admit(c *scorers.Cycle, cand []int32) bool {
+func (*admitter) Admit(c *scorers.Cycle, cand []int32) bool {
 	r, p := &c.Request, c.Endpoints.Predicted
 	if r.Priority >= 0 || r.TTFTms <= 0 && r.TPOTms <= 0 || p == nil {
 		return true
@@ -58,7 +58,7 @@ func (admitter) Admit(c *scorers.Cycle, cand []int32) bool {
 
 // Denied implements scorers.Denier: the greatest headroom that an endpoint has for both objectives, in milliseconds, which is to
 // be above 0.
-func (admitter) Denied(c *scorers.Cycle, cand []int32) (value, threshold float64) {
+func (*admitter) Denied(c *scorers.Cycle, cand []int32) (value, threshold float64) {
 	p := c.Endpoints.Predicted
 	value = math.Inf(-1)
 	for _, s := range cand {

@@ -32,7 +32,7 @@ var Spec = scorers.Spec{
 		if !(threshold > 0) {
 			threshold = defaultThreshold
 		}
-		return scorer{threshold: threshold, parity: u.Parity}, nil
+		return &scorer{threshold: threshold, parity: u.Parity}, nil
 	},
 }
 
@@ -42,7 +42,7 @@ type scorer struct {
 }
 
 // Score implements scorers.Scorer. For an endpoint that is not fresh, Waiting is an estimate already (see fleet).
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	waiting, fresh := c.Endpoints.Waiting, c.Endpoints.Fresh
 	for i, slot := range cand {
 		w := waiting[slot]

@@ -23,7 +23,7 @@ var Spec = scorers.Spec{
 	LooseParams: true,
 	New: func(u *scorers.Setup) (any, error) {
 		u.LoRA()
-		return scorer{parity: u.Parity}, nil
+		return &scorer{parity: u.Parity}, nil
 	},
 }
 
@@ -32,7 +32,7 @@ type scorer struct {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	e, model := c.Endpoints, c.Request.ModelHash
 	some, stale := false, uint32(0)
 	for i, slot := range cand {

@@ -40,7 +40,7 @@ type scorer struct {
 }
 
 func newScorer(u *scorers.Setup) (any, error) {
-	s := scorer{weight: u.Params.Float(paramWeight, 0), scale: u.Params.Float(paramScale, defaultScale)}
+	s := &scorer{weight: u.Params.Float(paramWeight, 0), scale: u.Params.Float(paramScale, defaultScale)}
 	if !(s.weight >= 0 && s.weight <= 1) {
 		return nil, errors.New(paramWeight + ": want a number from 0 to 1")
 	}
@@ -51,7 +51,7 @@ func newScorer(u *scorers.Setup) (any, error) {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	r := &c.Request
 	if r.TotalBlocks <= 0 {
 		clear(out)

@@ -52,14 +52,14 @@ type admitter struct {
 
 func newAdmitter(u *scorers.Setup) (any, error) {
 	u.Priority()
-	return admitter{
+	return &admitter{
 		queue: u.Params.Float(paramQueue, defaultQueue), kv: u.Params.Float(paramKV, defaultKV),
 		power: u.Params.Float(paramPower, defaultPower), k: u.Params.Float(paramK, defaultK), parity: u.Parity,
 	}, nil
 }
 
 // Admit implements scorers.Admitter.
-func (a admitter) Admit(c *scorers.Cycle, cand []int32) bool {
+func (a *admitter) Admit(c *scorers.Cycle, cand []int32) bool {
 	if c.Request.Priority >= 0 || len(cand) == 0 {
 		return true
 	}
@@ -68,12 +68,12 @@ func (a admitter) Admit(c *scorers.Cycle, cand []int32) bool {
 }
 
 // Denied implements scorers.Denier: the saturation, and the one from which on every such request is refused.
-func (a admitter) Denied(c *scorers.Cycle, cand []int32) (value, threshold float64) {
+func (a *admitter) Denied(c *scorers.Cycle, cand []int32) (value, threshold float64) {
 	return a.saturation(c.Endpoints, cand), math.Pow(1/a.k, 1/a.power)
 }
 
 // saturation returns the mean over the candidates. An endpoint counts as saturated while its numbers are not known.
-func (a admitter) saturation(e *scorers.Endpoints, cand []int32) float64 {
+func (a *admitter) saturation(e *scorers.Endpoints, cand []int32) float64 {
 	sum := 0.0
 	for _, s := range cand {
 		ratio := 1.0

@@ -18,7 +18,7 @@ var Spec = scorers.Spec{
 	Aliases:     []string{"queue-depth-scorer"},
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return &scorer{parity: u.Parity}, nil },
 }
 
 type scorer struct {
@@ -26,7 +26,7 @@ type scorer struct {
 }
 
 // Score implements scorers.Scorer. For an endpoint that is not fresh, Waiting is an estimate already (see fleet).
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	if len(cand) == 0 {
 		return
 	}

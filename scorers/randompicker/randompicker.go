@@ -15,13 +15,13 @@ var Spec = scorers.Spec{
 	Params: []scorers.Param{
 		{Name: paramMax, Default: 1.0, Integer: true, Doc: "endpoints in the ordered answer; below 1 means 1"},
 	},
-	New: func(u *scorers.Setup) (any, error) { return picker{limit: max(1, u.Params.Int(paramMax, 1))}, nil },
+	New: func(u *scorers.Setup) (any, error) { return &picker{limit: max(1, u.Params.Int(paramMax, 1))}, nil },
 }
 
 type picker struct{ limit int }
 
 // Pick implements scorers.Picker.
-func (p picker) Pick(c *scorers.Cycle, cand []int32, score []float64, limit int) []int32 {
+func (p *picker) Pick(c *scorers.Cycle, cand []int32, score []float64, limit int) []int32 {
 	n := min(len(cand), limit, p.limit)
 	for i := range n {
 		j := i + c.Rand.Intn(len(cand)-i)

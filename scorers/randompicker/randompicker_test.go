@@ -70,7 +70,7 @@ func TestEveryOrderIsEqual(t *testing.T) {
 func TestTotalsFollowTheirEndpoint(t *testing.T) {
 	r := scorers.NewRand(3)
 	cand, score := []int32{0, 1, 2, 3, 4}, []float64{0, 1, 2, 3, 4}
-	picker{5}.Pick(&scorers.Cycle{Rand: &r}, cand, score, 5)
+	(&picker{5}).Pick(&scorers.Cycle{Rand: &r}, cand, score, 5)
 	for i, s := range cand {
 		if score[i] != float64(s) {
 			t.Errorf("place %d: total %v of slot %d", i, score[i], s)

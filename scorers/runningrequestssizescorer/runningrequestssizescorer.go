@@ -16,7 +16,7 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindScorer,
 	LooseParams: true,
-	New:         func(u *scorers.Setup) (any, error) { return scorer{parity: u.Parity}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return &scorer{parity: u.Parity}, nil },
 }
 
 type scorer struct {
@@ -24,7 +24,7 @@ type scorer struct {
 }
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	running, fresh := c.Endpoints.Running, c.Endpoints.Fresh
 	lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
 	for _, slot := range cand {

@@ -40,11 +40,11 @@ type filter struct {
 func newFilter(u *scorers.Setup) (any, error) {
 	u.Models()
 	u.LoRA()
-	return filter{u.Params.String(paramUnknown, unknownPass) == unknownPass, u.Params.Bool(paramFallback, false)}, nil
+	return &filter{u.Params.String(paramUnknown, unknownPass) == unknownPass, u.Params.Bool(paramFallback, false)}, nil
 }
 
 // Filter implements scorers.Filter.
-func (f filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
+func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	model := c.Request.ModelHash
 	if model == 0 {
 		return cand
@@ -65,4 +65,4 @@ func (f filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 }
 
 // Binding implements scorers.Rule.
-func (filter) Binding() bool { return true }
+func (*filter) Binding() bool { return true }

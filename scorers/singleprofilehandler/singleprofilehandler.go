@@ -11,13 +11,13 @@ var Spec = scorers.Spec{
 	Type:        Type,
 	Kinds:       scorers.KindProfileHandler,
 	LooseParams: true,
-	New:         func(u *scorers.Setup) (any, error) { return handler{only: len(u.Profiles) == 1}, nil },
+	New:         func(u *scorers.Setup) (any, error) { return &handler{only: len(u.Profiles) == 1}, nil },
 }
 
 type handler struct{ only bool }
 
 // Profile implements scorers.ProfileHandler.
-func (h handler) Profile(*scorers.Cycle) int {
+func (h *handler) Profile(*scorers.Cycle) int {
 	if !h.only {
 		return -1 // which of several is meant cannot be told
 	}

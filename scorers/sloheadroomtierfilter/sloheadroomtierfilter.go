@@ -26,13 +26,13 @@ var Spec = scorers.Spec{
 		{Name: paramLatency, Kind: plan.String, Default: "", Ref: "predicted-latency-producer", Doc: "name of the producer of predictions"},
 	},
 	Consumes: []scorers.Need{{Key: scorers.DataLatency, Param: paramLatency}},
-	New:      func(u *scorers.Setup) (any, error) { return filter{u.Params.Float(paramExplore, defaultExplore)}, nil },
+	New:      func(u *scorers.Setup) (any, error) { return &filter{u.Params.Float(paramExplore, defaultExplore)}, nil },
 }
 
 type filter struct{ explore float64 }
 
 // Filter implements scorers.Filter.
-func (f filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
+func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	p := c.Endpoints.Predicted
 	if len(cand) <= 1 || p == nil {
 		return cand

@@ -34,14 +34,14 @@ var Spec = scorers.Spec{
 		if !(threshold > 0) {
 			threshold = defaultThreshold
 		}
-		return scorer{threshold}, nil
+		return &scorer{threshold}, nil
 	},
 }
 
 type scorer struct{ threshold float64 } // tokens
 
 // Score implements scorers.Scorer.
-func (s scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	tokens := c.Endpoints.InFlightTokens
 	for i, slot := range cand {
 		load := float64(max(tokens[slot]+c.Uncached(slot), 0))

@@ -35,11 +35,11 @@ type filter struct{ widest int }
 
 func newFilter(u *scorers.Setup) (any, error) {
 	topologyextractor.Ask(u)
-	return filter{slices.Index(levels, u.Params.String(paramLevel, levels[0]))}, nil
+	return &filter{slices.Index(levels, u.Params.String(paramLevel, levels[0]))}, nil
 }
 
 // Filter implements scorers.Filter.
-func (f filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
+func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 	peer := c.Request.Peer
 	if peer < 0 {
 		return cand

@@ -22,14 +22,14 @@ var Spec = scorers.Spec{
 	Consumes:  []scorers.Need{{Key: scorers.DataTopology, Param: topologyextractor.ParamProducer, Optional: true}},
 	New: func(u *scorers.Setup) (any, error) {
 		topologyextractor.Ask(u)
-		return scorer{}, nil
+		return &scorer{}, nil
 	},
 }
 
 type scorer struct{}
 
 // Score implements scorers.Scorer.
-func (scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
+func (*scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	clear(out)
 	places, peer := c.Endpoints.Topo, c.Request.Peer
 	if peer < 0 || int(peer) >= len(places) {
