@@ -31,11 +31,13 @@ type director struct {
 	log     *slog.Logger
 	renew   chan struct{} // the sources of endpoints are others; has room for one
 
+	// Of the goroutine that follows the configuration file.
+	document []byte  // the newest content that was looked at
+	scraping scraper // of config
+	asking   scraper // of config; nil if nobody reads models
+
 	mu       sync.Mutex
-	document []byte // the newest content that was looked at
-	config   *config.Config
-	scraping scraper              // of config
-	asking   scraper              // of config; nil if nobody reads models
+	config   *config.Config       // written by the goroutine that follows the file only, and so is state
 	list     []discovery.Endpoint // newest; nil if none is known
 	revision string               // of the newest plan; empty if there is none
 	state    status.Config
@@ -45,52 +47,59 @@ type director struct {
 
 // changed handles new content of the configuration file, or the reason why there is none.
 func (d *director) changed(ctx context.Context, document []byte, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	var c *config.Config
 	if err == nil {
 		if bytes.Equal(document, d.document) && d.state.OK {
 			return
 		}
 		d.document = document
-		if err = ErrEmpty; !blank(document) {
-			err = d.apply(ctx, document)
-		}
+		c, err = d.prepare(ctx, document)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		d.take(c)
 	}
 	d.note(err)
 }
 
-// apply puts a document into force. It lets go of the lock while endpoints are asked.
-func (d *director) apply(ctx context.Context, document []byte) error {
+// prepare loads a document and has the fleet do what its plan will need: a filter that selects by labels or models would refuse
+// everything while it knows none.
+func (d *director) prepare(ctx context.Context, document []byte) (*config.Config, error) {
+	if blank(document) {
+		return nil, ErrEmpty
+	}
 	c, err := d.load(document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.Zerohop.Agent.Disabled {
-		return ErrDisabled
+		return nil, ErrDisabled
 	}
 	if len(d.flags) == 0 && !HasSource(c) {
-		return ErrNoSource
+		return nil, ErrNoSource
 	}
 	before, now := &d.config.Zerohop, &c.Zerohop
 	set := settings{drain: now.DrainTimeout, scraper: d.scraping, models: d.asking, wants: wantsOf(c), engineLabel: c.Metrics.EngineLabel}
 	if now.Scrape != before.Scrape || !reflect.DeepEqual(c.Metrics, d.config.Metrics) {
 		if set.scraper, err = d.scraper(now.Scrape, &c.Metrics); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if now.Scrape != before.Scrape || c.Models != d.config.Models {
 		if set.models, err = d.asker(now.Scrape, c.Models); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	d.scraping, d.asking = set.scraper, set.models
-	sources := !sameSources(d.config, c)
 	d.warn(c)
-	// The snapshot first: a filter that selects by labels or models would refuse everything while it knows none. Others need
-	// not wait for the endpoints' answers; nobody else changes the configuration meanwhile.
-	d.mu.Unlock()
 	d.fleet.order(ctx, set)
-	d.mu.Lock()
+	return c, nil
+}
+
+// take puts a configuration into force. The caller holds the lock.
+func (d *director) take(c *config.Config) {
+	sources := !sameSources(d.config, c)
 	d.config = c
 	d.plan()
 	if sources {
@@ -99,7 +108,6 @@ func (d *director) apply(ctx context.Context, document []byte) error {
 		default: // it is due already
 		}
 	}
-	return nil
 }
 
 // plan sends the plan of the configuration in force to Envoy, once there is a list of endpoints: until then Envoy's own
