@@ -32,6 +32,7 @@ type Options struct {
 	Config          []byte        // its content, in the place of a file
 	DestinationMode string        // as the render command takes it; empty means its default
 	FailureMode     string        // as the render command takes it; empty means its default
+	Attempts        string        // the setting of that name, as YAML on one line; empty means what the configuration says
 	Fallback        []string      // ip:port of the fallback cluster; empty means the endpoints
 	Concurrency     int           // Envoy worker threads; 0 means 1
 	ScrapeInterval  time.Duration // 0 means the agent's default

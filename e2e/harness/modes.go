@@ -18,7 +18,7 @@ var zerohopKind = regexp.MustCompile(`(?m)^kind: ZerohopConfig$`)
 // bootstrap was rendered with.
 func (o *Options) withModes(config []byte) []byte {
 	text := string(config)
-	for _, s := range [][2]string{{"destinationMode", o.DestinationMode}, {"failureMode", o.FailureMode}} {
+	for _, s := range [][2]string{{"destinationMode", o.DestinationMode}, {"failureMode", o.FailureMode}, {"attempts", o.Attempts}} {
 		if s[1] != "" {
 			text = withSetting(text, s[0], s[1])
 		}

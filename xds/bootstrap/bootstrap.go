@@ -116,7 +116,7 @@ type values struct {
 	AgentTLS, ControlTLS, UpstreamTLS tlsValues
 	TokenSecret                       secret
 
-	DestinationHeader, FallbackHeader                     string
+	DestinationHeader, FallbackHeader, RetryHeader        string
 	Stripped                                              []string
 	RootDownstream, RootAttempt, FilterName               string
 	PickState, ChainState, ExplainPath                    string
@@ -134,6 +134,7 @@ func newValues(o Options) *values {
 
 		DestinationHeader:  names.HeaderDestination,
 		FallbackHeader:     names.HeaderFallback,
+		RetryHeader:        names.HeaderRetryOn,
 		Stripped:           names.Stripped[:],
 		RootDownstream:     names.RootDownstream,
 		RootAttempt:        names.RootAttempt,

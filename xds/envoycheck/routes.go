@@ -185,8 +185,9 @@ func (c *checker) action(host node, r route) {
 	c.retry(p, why)
 }
 
-// retryOn is what a retry is good for; 5xx and gateway-error include some of it.
-const retryOn = "connect-failure,refused-stream,reset,retriable-status-codes"
+// retryOn is what a retry is good for where a server has not got the request. For what else the plan allows, the filter asks by
+// a header.
+const retryOn = "connect-failure,refused-stream,reset-before-request"
 
 func (c *checker) retry(p node, why string) {
 	var on []string
@@ -196,22 +197,37 @@ func (c *checker) retry(p node, why string) {
 		}
 	}
 	var missing []string
-	for _, s := range []string{"connect-failure", "refused-stream", "reset"} {
-		if !slices.Contains(on, s) && !slices.Contains(on, "5xx") {
+	for s := range strings.SplitSeq(retryOn, ",") {
+		if !slices.Contains(on, s) && !slices.Contains(on, "5xx") && (s != "reset-before-request" || !slices.Contains(on, "reset")) {
 			missing = append(missing, s)
 		}
 	}
+	c.twice(p, on)
 	if len(missing) > 0 {
 		c.lack("retry-on", p, "retry_on lacks "+strings.Join(missing, ", "), why, "retry_on: "+strings.Join(append(on, missing...), ",")+"\n").Replace = true
 	}
 	if n, _ := p.get("num_retries").number(); n < 2 {
 		c.lack("num-retries", p, fmt.Sprintf("num_retries is %v", max(1, n)), "When several endpoints fail at once, one retry meets the next of them.", "num_retries: 3\n").Replace = true
 	}
-	if slices.Contains(on, "retriable-status-codes") && len(p.get("retriable_status_codes").list()) == 0 {
-		c.lack("retriable-status-codes", p, "retriable_status_codes is missing", "Without it retry_on: retriable-status-codes has no effect.", "retriable_status_codes: [503]\n").Replace = true
+	if len(p.get("retriable_status_codes").list()) == 0 {
+		c.lack("retriable-status-codes", p, "retriable_status_codes is missing", "Without it no 503 is retried, whatever the filter allows.", "retriable_status_codes: [503]\n").Replace = true
 	}
 	if s, ok := p.get("per_try_timeout").seconds(); ok && s > 0 && s < leastTimeout {
-		c.lack("per-try-timeout", p, "per_try_timeout is "+p.get("per_try_timeout").str()+"; remove it", "It counts until the last token and would cut streams.", "per_try_timeout: 0s\n").Replace = true
+		c.lack("per-try-timeout", p, "per_try_timeout is "+p.get("per_try_timeout").str(), "It would end requests without streaming, whose first byte is the whole answer; attempts.firstByteTimeout is for those with.", "per_try_timeout: 540s\n").Replace = true
+	}
+}
+
+// twice notes reasons to retry by which a server may get what another has got already, although the plan does not allow it.
+func (c *checker) twice(p node, on []string) {
+	if pl := c.plan(); pl == nil || pl.Attempts.Retries == plan.RetryUnanswered {
+		return
+	}
+	for _, s := range on {
+		switch s {
+		case "5xx", "gateway-error", "reset", "retriable-status-codes":
+			c.note("retry-twice", p, "retry_on has %s, by which a POST may reach two servers; without it attempts.retries decides", s)
+			return
+		}
 	}
 }
 

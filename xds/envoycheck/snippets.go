@@ -139,7 +139,7 @@ func fallbackRoute(cluster string) string {
 
 func routeAction(cluster string) string {
 	return "  route:\n    cluster: " + scalar(cluster) + "\n    timeout: 0s\n    retry_policy:\n      retry_on: " + retryOn +
-		"\n      retriable_status_codes: [503]\n      num_retries: 3\n      retry_back_off: {base_interval: 0.005s, max_interval: 0.1s}\n"
+		"\n      retriable_status_codes: [503]\n      num_retries: 3\n      retry_back_off: {base_interval: 0.005s, max_interval: 0.1s}\n      per_try_timeout: 540s\n"
 }
 
 // destinationName returns the name of the cluster for a mode: the document's, or the one that is suggested.
