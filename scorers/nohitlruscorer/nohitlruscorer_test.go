@@ -175,6 +175,43 @@ func TestScoresAreRanks(t *testing.T) {
 	})
 }
 
+// TestOrderOfLateNews tells of uses in another order than that in which they were: the list is the same, also if some are told
+// twice, and holds the newest.
+func TestOrderOfLateNews(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		const slots = 6
+		type use struct {
+			slot int32
+			at   uint64
+		}
+		var uses []use
+		for i, s := range rapid.SliceOf(rapid.Int32Range(0, slots-1)).Draw(r, "uses") {
+			uses = append(uses, use{s, uint64(i + 1)})
+		}
+		var want []int32
+		for i := len(uses) - 1; i >= 0; i-- {
+			if s := uses[i].slot; !slices.Contains(want, s) {
+				want = append(want, s)
+			}
+		}
+		slices.Reverse(want)
+		told := rapid.Permutation(append(slices.Clone(uses), uses[:len(uses)/2]...)).Draw(r, "told")
+		o := order{limit: slots}
+		o.grow(slots)
+		for _, u := range told {
+			o.touch(u.slot, 1, u.at)
+		}
+		var got []int32
+		slot := o.oldest
+		for range o.len {
+			got, slot = append(got, slot), o.next[slot]
+		}
+		if !slices.Equal(got, want) {
+			r.Fatalf("order %v, want %v; told %v", got, want, told)
+		}
+	})
+}
+
 // TestOrderAgainstModel compares the list with a slice.
 func TestOrderAgainstModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
