@@ -2,6 +2,7 @@ package filter
 
 import (
 	"strconv"
+	"unsafe"
 
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/names"
@@ -41,7 +42,7 @@ func (v *VM) keepFacts(pick []byte) {
 func (v *VM) appendAttempt(b []byte, s *stream) []byte {
 	b = put(b, "endpoint=")
 	if s.d.Cur >= 0 {
-		b = put(b, v.sched.Address(s.d.Cur))
+		b = put(b, text(v.sched.Address(s.d.Cur)))
 	} else {
 		b = put(b, "-")
 	}
@@ -59,7 +60,7 @@ func (v *VM) appendFacts(b []byte, s *stream, ref int32) []byte {
 	b = appendInt(b, " left=", int64(s.d.Left))
 	b = put(b, " model=")
 	if s.scanner >= 0 {
-		b = appendText(b, v.scanners[s.scanner].Model())
+		b = appendText(b, text(v.scanners[s.scanner].Model()))
 	} else {
 		b = put(b, "-")
 	}
@@ -103,7 +104,10 @@ func (v *VM) logChain(s *stream, p *sched.Prompt) {
 // put appends text. Like the other helpers that append it is not inlined: in Wasm an append takes some 150 bytes of code.
 //
 //go:noinline
-func put[T string | []byte](b []byte, text T) []byte { return append(b, text...) }
+func put(b []byte, text string) []byte { return append(b, text...) }
+
+// text returns b as a string that shares its bytes.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // appendInt appends key and a number.
 //
@@ -118,7 +122,7 @@ func appendInt(b []byte, key string, n int64) []byte {
 
 // appendText appends a name that is not ours, at most maxText bytes of it, or - if it is empty. What could be taken for the
 // end of the word, or is not readable everywhere, is escaped as in a URL.
-func appendText[T string | []byte](b []byte, text T) []byte {
+func appendText(b []byte, text string) []byte {
 	if len(text) == 0 {
 		return append(b, '-')
 	}

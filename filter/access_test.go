@@ -23,7 +23,7 @@ func TestAppendText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(appendText([]byte("x="), []byte(tt.text))); got != "x="+tt.want {
+			if got := string(appendText([]byte("x="), tt.text)); got != "x="+tt.want {
 				t.Errorf("%q is written as %q, want %q", tt.text, got, tt.want)
 			}
 		})

@@ -60,7 +60,8 @@ func (v *VM) appendAnswer(b []byte, s *stream, now uint64, a *answer) []byte {
 	b = v.appendBest(put(b, `,"best":`), now, x)
 	b = appendInt(b, `,"ties":`, int64(x.Ties))
 	b = put(b, `,"inactive":`)
-	b = list(b, v.plan.Inactive, func(b []byte, p *plan.Inactive) []byte {
+	b = list(b, len(v.plan.Inactive), func(b []byte, i int) []byte {
+		p := &v.plan.Inactive[i]
 		b = appendJSON(put(b, `{"name":`), p.Name)
 		return put(appendJSON(put(b, `,"type":`), p.Type), "}")
 	})
@@ -92,7 +93,8 @@ func (v *VM) appendRequest(b []byte, s *stream, x *sched.Explanation) []byte {
 
 // appendHeldJSON appends the endpoints that should get no request, and who refused the request, if an admitter did.
 func (v *VM) appendHeldJSON(b []byte, x *sched.Explanation) []byte {
-	b = list(put(b, `,"held":`), x.Held, func(b []byte, h *sched.Held) []byte {
+	b = list(put(b, `,"held":`), len(x.Held), func(b []byte, i int) []byte {
+		h := &x.Held[i]
 		b = appendJSON(put(v.appendEndpoint(b, h.Slot), `,"why":`), why(h))
 		return put(appendInt(b, `,"leftMs":`, h.LeftMs), "}")
 	})
@@ -106,32 +108,37 @@ func (v *VM) appendHeldJSON(b []byte, x *sched.Explanation) []byte {
 }
 
 func (v *VM) appendSteps(b []byte, x *sched.Explanation) []byte {
-	b = list(put(b, `,"filters":`), x.Filters, func(b []byte, f *sched.FilterStep) []byte {
+	b = list(put(b, `,"filters":`), len(x.Filters), func(b []byte, i int) []byte {
+		f := &x.Filters[i]
 		b = appendPlugin(b, f.Plugin, f.Type)
 		b = appendInt(b, `,"before":`, int64(f.Before))
 		return put(appendInt(b, `,"after":`, int64(f.After)), "}")
 	})
-	b = list(put(b, `,"removed":`), x.Removed, func(b []byte, r *sched.Removed) []byte {
+	b = list(put(b, `,"removed":`), len(x.Removed), func(b []byte, i int) []byte {
+		r := &x.Removed[i]
 		b = v.appendEndpoint(b, r.Slot)
 		return put(appendJSON(put(b, `,"by":`), x.Filters[r.By].Plugin), "}")
 	})
-	b = list(put(b, `,"saturation":`), x.Saturation, func(b []byte, d *sched.Saturation) []byte {
+	b = list(put(b, `,"saturation":`), len(x.Saturation), func(b []byte, i int) []byte {
+		d := &x.Saturation[i]
 		b = appendJSON(put(b, `{"plugin":`), d.Plugin)
 		return put(appendFloat(put(b, `,"value":`), d.Value), "}")
 	})
-	return list(put(b, `,"scorers":`), x.Scorers, func(b []byte, w *sched.ScorerStep) []byte {
+	return list(put(b, `,"scorers":`), len(x.Scorers), func(b []byte, i int) []byte {
+		w := &x.Scorers[i]
 		b = appendPlugin(b, w.Plugin, w.Type)
 		return put(appendFloat(put(b, `,"weight":`), w.Weight), "}")
 	})
 }
 
 func (v *VM) appendBest(b []byte, now uint64, x *sched.Explanation) []byte {
-	return list(b, x.Best, func(b []byte, best *sched.Explained) []byte {
+	return list(b, len(x.Best), func(b []byte, i int) []byte {
+		best := &x.Best[i]
 		slot := best.Slot
 		b = v.appendEndpoint(b, slot)
 		b = appendFloat(put(b, `,"total":`), best.Total)
 		b = appendInt(b, `,"matched":`, int64(best.Matched))
-		b = list(put(b, `,"scores":`), best.Scores, func(b []byte, f *float64) []byte { return appendFloat(b, *f) })
+		b = list(put(b, `,"scores":`), len(best.Scores), func(b []byte, i int) []byte { return appendFloat(b, best.Scores[i]) })
 		in := v.inputs(now, slot)
 		for i, name := range inputNames {
 			b = appendFloat(put(put(put(b, `,"`), name), `":`), in.numbers[i])
@@ -189,14 +196,14 @@ func (v *VM) parity() string {
 	return v.plan.Parity
 }
 
-// list appends a JSON array of what element appends.
-func list[T any](b []byte, elements []T, element func([]byte, *T) []byte) []byte {
+// list appends a JSON array of n elements; element appends one.
+func list(b []byte, n int, element func(b []byte, i int) []byte) []byte {
 	b = append(b, '[')
-	for i := range elements {
+	for i := range n {
 		if i > 0 {
 			b = put(b, ",")
 		}
-		b = element(b, &elements[i])
+		b = element(b, i)
 	}
 	return append(b, ']')
 }

@@ -97,7 +97,7 @@ func (v *VM) reply(s *stream) {
 	}
 	b := v.line[:0]
 	if s.d.Cur >= 0 && v.sched.Gen(s.d.Cur) == s.d.CurGen {
-		b = put(b, v.sched.Address(s.d.Cur))
+		b = put(b, text(v.sched.Address(s.d.Cur)))
 	} else {
 		b = put(b, "-")
 	}
@@ -136,7 +136,7 @@ func (v *VM) appendFiltered(b []byte, x *sched.Explanation) []byte {
 		} else {
 			b = put(b, ",")
 		}
-		b = put(put(b, v.sched.Address(r.Slot)), "=")
+		b = put(put(b, text(v.sched.Address(r.Slot))), "=")
 		b = appendText(b, x.Filters[r.By].Plugin)
 	}
 	return b
@@ -148,7 +148,7 @@ func (v *VM) appendHeld(b []byte, x *sched.Explanation) []byte {
 		if i > 0 {
 			b = put(b, ",")
 		}
-		b = put(put(put(b, v.sched.Address(h.Slot)), "="), why(h))
+		b = put(put(put(b, text(v.sched.Address(h.Slot))), "="), why(h))
 		if h.Cooling {
 			b = appendInt(b, " left_ms=", h.LeftMs)
 		}
@@ -179,7 +179,7 @@ func (v *VM) appendInputs(b []byte, now uint64, x *sched.Explanation) []byte {
 	}
 	for i := range x.Best {
 		slot := x.Best[i].Slot
-		b = put(put(b, "; "), v.sched.Address(slot))
+		b = put(put(b, "; "), text(v.sched.Address(slot)))
 		in := v.inputs(now, slot)
 		for k, name := range inputNames {
 			b = appendNumber(put(put(put(b, " "), name), "="), in.numbers[k])
@@ -201,8 +201,8 @@ func (v *VM) appendInputs(b []byte, now uint64, x *sched.Explanation) []byte {
 }
 
 func (v *VM) appendScores(b []byte, x *sched.Explanation, e *sched.Explained) []byte {
-	b = put(put(b, v.sched.Address(e.Slot)), " ")
-	b = appendText(b, v.sched.Name(e.Slot))
+	b = put(put(b, text(v.sched.Address(e.Slot))), " ")
+	b = appendText(b, text(v.sched.Name(e.Slot)))
 	b = appendNumber(put(b, " total="), e.Total)
 	for i := range e.Scores {
 		b = put(appendText(put(b, " "), x.Scorers[i].Plugin), "=")

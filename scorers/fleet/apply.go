@@ -26,7 +26,8 @@ type Change struct {
 // call only.
 func (t *Table) Apply(v snapshot.View, f Facts, recvAt, now uint64) Change {
 	t.facts = f
-	return apply(t, v, recvAt, now)
+	t.from = v // a copy in an interface would be allocated
+	return apply(t, &t.from, recvAt, now)
 }
 
 // ApplyPlan takes over the endpoints of a plan, which have no metrics.
@@ -37,7 +38,7 @@ func (t *Table) ApplyPlan(eps []plan.Endpoint, now uint64) Change {
 
 // apply makes the table agree with src: known endpoints are updated, missing ones removed, and then new ones added, so
 // that a full table has room for them.
-func apply[S source](t *Table, src S, recvAt, now uint64) Change {
+func apply(t *Table, src source, recvAt, now uint64) Change {
 	c := Change{Removed: t.removed[:0]}
 	n := src.Len()
 	for len(t.order) < n {
@@ -69,7 +70,7 @@ func apply[S source](t *Table, src S, recvAt, now uint64) Change {
 	}
 	c.Facts = t.takeFacts(t.facts, fresh, t.changed[:0])
 	t.changed, t.facts = c.Facts, nil
-	t.scratch = snapshot.Endpoint{}
+	t.scratch, t.from = snapshot.Endpoint{}, snapshot.View{}
 	t.expires = 0 // Waiting is to be computed anew
 	t.Refresh(now)
 	return c
@@ -113,7 +114,7 @@ func (t *Table) removeOthers(removed []int32) []int32 {
 }
 
 // add gives slots to the endpoints that have none, up to the limit. It reports whether there were any.
-func add[S source](t *Table, src S, recvAt uint64) bool {
+func add(t *Table, src source, recvAt uint64) bool {
 	e := &t.scratch
 	added := false
 	for i, s := range t.order {
@@ -175,7 +176,7 @@ func (t *Table) update(s int32, e *snapshot.Endpoint, recvAt uint64) bool {
 }
 
 // rewrite copies names and addresses of all endpoints into the arena.
-func rewrite[S source](t *Table, src S) {
+func rewrite(t *Table, src source) {
 	e := &t.scratch
 	t.arena = t.arena[:0]
 	for i, s := range t.order {

@@ -57,6 +57,7 @@ type Table struct {
 	assumedAt uint64  // when that would have been scraped
 
 	scratch   snapshot.Endpoint // during an Apply only
+	from      snapshot.View     // during an Apply only
 	facts     Facts             // during an Apply only
 	removed   []int32
 	changed   []int32
@@ -212,4 +213,4 @@ func (t *Table) clearSlot(s int32) {
 	t.clearFacts(s)
 }
 
-var _ source = snapshot.View{}
+var _ source = (*snapshot.View)(nil)

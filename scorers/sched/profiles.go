@@ -187,23 +187,26 @@ func (c *compiler) hooks(path, typ, name string, plugin any) {
 		}
 		set.estimator = h
 	}
-	note(&set.watchers, plugin)
-	note(&set.picked, plugin)
+	if h, ok := plugin.(scorers.SlotWatcher); ok {
+		set.watchers = append(set.watchers, h)
+	}
+	if h, ok := plugin.(scorers.PickWatcher); ok {
+		set.picked = append(set.picked, h)
+	}
 	if h, ok := plugin.(scorers.Sharer); ok {
 		set.sharers = append(set.sharers, sharer{h, instanceID(typ, name)})
 	}
-	note(&set.servers, plugin)
-	note(&set.sweepers, plugin)
-	note(&set.binders, plugin)
-	note(&set.tellers, plugin)
-}
-
-// note adds plugin to the list if it is a T. It is not copied into its callers, for the size of the module.
-//
-//go:noinline
-func note[T any](list *[]T, plugin any) {
-	if h, ok := plugin.(T); ok {
-		*list = append(*list, h)
+	if h, ok := plugin.(scorers.Server); ok {
+		set.servers = append(set.servers, h)
+	}
+	if h, ok := plugin.(scorers.Sweeper); ok {
+		set.sweepers = append(set.sweepers, h)
+	}
+	if h, ok := plugin.(binder); ok {
+		set.binders = append(set.binders, h)
+	}
+	if h, ok := plugin.(scorers.SessionTeller); ok {
+		set.tellers = append(set.tellers, h)
 	}
 }
 

@@ -20,19 +20,23 @@ var Spec = scorers.Spec{
 	New:       newFilter,
 }
 
-// byToken and byID have the hooks of what they embed, so that only what is needed is called.
+// byToken and byID have the hooks of what they embed, so that only what is needed is called. They embed no pointer: of each
+// hook the module would have two copies.
 type (
-	byToken struct{ *sessionaffinity.Token }
-	byID    struct{ *sessionaffinity.Bindings }
+	byToken struct{ sessionaffinity.Token }
+	byID    struct{ sessionaffinity.Bindings }
 )
 
 func newFilter(u *scorers.Setup) (any, error) {
 	if sessionaffinity.ByID(u) {
 		b, err := sessionaffinity.NewBindings(u)
-		return &byID{b}, err
+		return &byID{*b}, err
 	}
 	t, err := sessionaffinity.NewToken(u)
-	return &byToken{t}, err
+	if err != nil {
+		return nil, err
+	}
+	return &byToken{*t}, nil
 }
 
 // Filter implements scorers.Filter.

@@ -34,21 +34,27 @@ func (r *reader) object(field func(name string) bool) {
 }
 
 // array reads an array into a slice; element reads one element. An empty array gives nil.
-func array[T any](r *reader, element func(r *reader, v *T)) []T {
-	if r.next() != '[' {
-		r.mismatch("an array")
-		return nil
-	}
-	var out []T
-	r.elements(func(i int) {
-		outer := len(r.path)
-		r.path = append(strconv.AppendInt(append(r.path, '['), int64(i), 10), ']')
+func array[T any](r *reader, element func(r *reader, v *T)) (out []T) {
+	r.array(func() {
 		var v T
 		element(r, &v)
 		out = append(out, v)
-		r.path = r.path[:outer]
 	})
 	return out
+}
+
+// array is what all arrays have in common: what has a type of its own stands in the module once for each.
+func (r *reader) array(element func()) {
+	if r.next() != '[' {
+		r.mismatch("an array")
+		return
+	}
+	r.elements(func(i int) {
+		outer := len(r.path)
+		r.path = append(strconv.AppendInt(append(r.path, '['), int64(i), 10), ']')
+		element()
+		r.path = r.path[:outer]
+	})
 }
 
 // string reads a string into v.
