@@ -160,6 +160,7 @@ func (v *VM) explained(start uint64, p *sched.Prompt, d *sched.Decision) sched.R
 // dryRun answers s with what would be decided about it. Nothing is remembered of it.
 func (v *VM) dryRun(s *stream, start uint64) Action {
 	v.refresh(start)
+	v.look(start)
 	var p sched.Prompt
 	v.prompt(s, &p)
 	p.Dry = true
