@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"bytes"
+
 	"github.com/zerohop/zerohop/shared/loads"
 )
 
@@ -24,11 +26,16 @@ type share struct {
 
 // peer is what another worker has in flight. The zero value is that of no worker.
 type peer struct {
-	epoch, layout uint64        // of its vector
-	at            uint64        // when that was written
-	entries       []loads.Entry // as they count here
-	slots         []int32       // own slot of each; -1 if the endpoint is not known
+	epoch, layout uint64  // of its vector
+	at            uint64  // when that was written
+	stride        int     // length of its entries
+	raw           []byte  // its entries, as written
+	slots         []int32 // own slot of each; -1 if the endpoint is not known
+	seen          []bool  // of each: the newest scrape has seen the picks that the entry says it has not
 }
+
+// fewEntries is how many entries are compared at once. Most entries of a vector are what they were.
+const fewEntries = 16
 
 // Share says whether there are peers, as there are not from the start. Without peers nothing of them counts.
 func (t *Table) Share(on bool) {
@@ -83,30 +90,57 @@ func (t *Table) Merge(n int, v *loads.View) {
 		x.peers = append(x.peers, peer{})
 	}
 	p := &x.peers[n]
-	if p.epoch != v.Epoch || p.layout != v.Layout || len(p.entries) != v.Len() {
+	if p.epoch != v.Epoch || p.layout != v.Layout || len(p.slots) != v.Len() || p.stride != v.Stride() {
 		t.Leave(n)
 		t.meet(p, v)
 	}
 	p.at = v.At
-	var e loads.Entry
-	for i, s := range p.slots {
-		v.Entry(i, &e)
-		if old := &p.entries[i]; s < 0 {
-			*old = bounded(e)
-		} else if e != *old {
-			t.count(p, old, s, bounded(e))
+	for i := 0; i < len(p.slots); i += fewEntries {
+		k := min(fewEntries, len(p.slots)-i)
+		if was, is := p.raw[i*p.stride:(i+k)*p.stride], v.Bytes(i, k); !bytes.Equal(was, is) {
+			t.mergeFew(p, i, was, is)
 		}
 	}
 }
 
-// meet makes room for the entries of a peer that has none, and finds their slots.
-func (t *Table) meet(p *peer, v *loads.View) {
-	p.epoch, p.layout = v.Epoch, v.Layout
-	for i := range v.Len() {
-		id := v.ID(i)
-		p.entries = append(p.entries, loads.Entry{ID: id})
-		p.slots = append(p.slots, t.slotOf(id))
+// mergeFew makes the entries is count instead of was, which stand in p from entry first on.
+func (t *Table) mergeFew(p *peer, first int, was, is []byte) {
+	for i := first; len(is) > 0; i++ {
+		a, b := was[:p.stride], is[:p.stride]
+		was, is = was[p.stride:], is[p.stride:]
+		if bytes.Equal(a, b) {
+			continue
+		}
+		s, old := p.slots[i], p.entry(i)
+		copy(a, b)
+		p.seen[i] = s >= 0 && p.at <= t.seenAt(s)
+		if s >= 0 {
+			t.count(s, old, p.entry(i))
+			t.setWaiting(s)
+		}
 	}
+}
+
+// entry returns entry i as it counts, with numbers that cannot contradict each other.
+func (p *peer) entry(i int) (e loads.Entry) {
+	loads.Decode(p.raw[i*p.stride:], &e)
+	e.InFlight = min(e.InFlight, maxCount)
+	e.Pending = min(e.Pending, e.InFlight)
+	e.Since = min(e.Since, e.Pending)
+	if p.seen[i] {
+		e.Since = 0
+	}
+	return e
+}
+
+// meet makes room for the entries of a peer that has none, all of them zero, and finds their slots.
+func (t *Table) meet(p *peer, v *loads.View) {
+	p.epoch, p.layout, p.stride = v.Epoch, v.Layout, v.Stride()
+	for i := range v.Len() {
+		p.slots, p.seen = append(p.slots, t.slotOf(v.ID(i))), append(p.seen, false)
+	}
+	p.raw = append(p.raw, v.Bytes(0, v.Len())...)
+	clear(p.raw)
 }
 
 // slotOf is Slot with -1 for an id that is not known.
@@ -117,29 +151,13 @@ func (t *Table) slotOf(id uint64) int32 {
 	return -1
 }
 
-// bounded returns e with numbers that cannot contradict each other.
-func bounded(e loads.Entry) loads.Entry {
-	e.InFlight = min(e.InFlight, maxCount)
-	e.Pending = min(e.Pending, e.InFlight)
-	e.Since = min(e.Since, e.Pending)
-	return e
-}
-
-// count makes e count instead of old at slot s. What a peer has sent before the newest scrape, that has seen.
-func (t *Table) count(p *peer, old *loads.Entry, s int32, e loads.Entry) {
-	if p.at <= t.seenAt(s) {
-		e.Since = 0
-	}
-	if e == *old {
-		return
-	}
+// count makes e count instead of old at slot s. Waiting is for the caller to compute.
+func (t *Table) count(s int32, old, e loads.Entry) {
 	x := &t.share
 	t.view.InFlight[s] += int32(e.InFlight) - int32(old.InFlight)
 	t.view.InFlightTokens[s] += int64(e.Tokens) - int64(old.Tokens)
 	x.pending[s] += int32(e.Pending) - int32(old.Pending)
 	x.since[s] += int32(e.Since) - int32(old.Since)
-	*old = e
-	t.setWaiting(s)
 }
 
 // Leave says that peer n is gone: nothing that it had in flight counts any more.
@@ -150,10 +168,11 @@ func (t *Table) Leave(n int) {
 	p := &t.share.peers[n]
 	for i, s := range p.slots {
 		if s >= 0 {
-			t.count(p, &p.entries[i], s, loads.Entry{ID: p.entries[i].ID})
+			t.count(s, p.entry(i), loads.Entry{})
+			t.setWaiting(s)
 		}
 	}
-	*p = peer{entries: p.entries[:0], slots: p.slots[:0]}
+	*p = peer{raw: p.raw[:0], slots: p.slots[:0], seen: p.seen[:0]}
 }
 
 // remap counts the peers anew after endpoints came or went. Waiting is for the caller to compute.
@@ -170,29 +189,25 @@ func (t *Table) remap() {
 	}
 	for n := range x.peers {
 		p := &x.peers[n]
-		for i := range p.entries {
-			e := &p.entries[i]
-			s := t.slotOf(e.ID)
-			p.slots[i] = s
-			if s >= 0 {
-				t.view.InFlight[s] += int32(e.InFlight)
-				t.view.InFlightTokens[s] += int64(e.Tokens)
-				x.pending[s] += int32(e.Pending)
-				x.since[s] += int32(e.Since)
+		for i := range p.slots {
+			e := p.entry(i)
+			if p.slots[i] = t.slotOf(e.ID); p.slots[i] >= 0 {
+				t.count(p.slots[i], loads.Entry{}, e)
 			}
 		}
 	}
 }
 
-// recountPeers drops the picks of peers that the newest scrapes have seen.
+// recountPeers drops the picks of peers that the newest scrapes have seen. They do not come back with a later vector that says
+// the same of them.
 func (t *Table) recountPeers() {
 	x := &t.share
 	for n := range x.peers {
 		p := &x.peers[n]
 		for i, s := range p.slots {
-			if e := &p.entries[i]; s >= 0 && e.Since > 0 && p.at <= t.seenAt(s) {
-				x.since[s] -= int32(e.Since)
-				e.Since = 0
+			if s >= 0 && !p.seen[i] && p.at <= t.seenAt(s) {
+				x.since[s] -= int32(p.entry(i).Since)
+				p.seen[i] = true
 			}
 		}
 	}
@@ -238,7 +253,8 @@ func (t *Table) clearShare(s int32) {
 func (x *share) bytes() int {
 	n := cap(x.vector) + 4*(cap(x.pending)+cap(x.since)+cap(x.transitions)) + 8*cap(x.heard)
 	for i := range x.peers {
-		n += 28*cap(x.peers[i].entries) + 80
+		p := &x.peers[i]
+		n += cap(p.raw) + 4*cap(p.slots) + cap(p.seen)
 	}
 	return n
 }

@@ -162,8 +162,17 @@ func (v *View) ID(i int) uint64 {
 }
 
 // Entry fills e with entry i.
-func (v *View) Entry(i int, e *Entry) {
-	le, x := binary.LittleEndian, v.entries[i*v.stride:][:EntryLen]
+func (v *View) Entry(i int, e *Entry) { Decode(v.entries[i*v.stride:], e) }
+
+// Stride returns the length of an entry in bytes.
+func (v *View) Stride() int { return v.stride }
+
+// Bytes returns n entries from entry i on as they were written, Stride bytes each. It is valid as long as the View.
+func (v *View) Bytes(i, n int) []byte { return v.entries[i*v.stride : (i+n)*v.stride] }
+
+// Decode fills e with the entry that b begins with.
+func Decode(b []byte, e *Entry) {
+	le, x := binary.LittleEndian, b[:EntryLen]
 	e.ID = le.Uint64(x[entID:])
 	e.Tokens = le.Uint32(x[entTokens:])
 	e.InFlight = le.Uint32(x[entInFlight:])
