@@ -54,6 +54,7 @@ type Prediction struct {
 type Sets struct {
 	Off, Len []int32 // where the set of a slot is in Hash
 	Known    []bool  // the set is known, though it may be empty
+	Asked    bool    // of served models: what is not known could not be found out; else nobody has been told to ask yet
 	Hash     []uint64
 }
 

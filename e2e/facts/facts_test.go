@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/zerohop/zerohop/e2e/engine"
 	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/e2e/traffic"
 	"github.com/zerohop/zerohop/e2e/vllmsim/simserver"
 	"github.com/zerohop/zerohop/xds/status"
 )
@@ -35,6 +35,12 @@ type bed struct {
 // start starts one endpoint for each configuration, called sim-0 and so on.
 func start(t *testing.T, config string, cfgs ...simserver.Config) *bed {
 	t.Helper()
+	return startWith(t, harness.Options{}, config, cfgs...)
+}
+
+// startWith is start with an Envoy of these options.
+func startWith(t *testing.T, o harness.Options, config string, cfgs ...simserver.Config) *bed {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real Envoy")
 	}
@@ -48,7 +54,8 @@ func start(t *testing.T, config string, cfgs ...simserver.Config) *bed {
 		t.Cleanup(func() { _ = s.Close() })
 		b.sims = append(b.sims, s)
 	}
-	b.stack = harness.ForTest(t, harness.Options{Endpoints: b.sims.Endpoints(), Config: []byte(config)})
+	o.Endpoints, o.Config = b.sims.Endpoints(), []byte(config)
+	b.stack = harness.ForTest(t, o)
 	return b
 }
 
@@ -90,21 +97,11 @@ func (b *bed) goTo(model string, endpoints ...string) error {
 	return nil
 }
 
-// until waits until ok is nil.
-func (b *bed) until(what string, ok func() error) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 15*time.Second)
-	defer cancel()
-	if err := harness.Until(ctx, what, ok); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 func TestServedModels(t *testing.T) {
 	b := start(t, header+"- type: served-model-filter\n"+fast,
 		simserver.Config{Models: []string{"base"}, Adapters: []string{"sql"}},
 		simserver.Config{Models: []string{"base"}}, simserver.Config{Models: []string{"other"}})
-	b.until("models are known", func() error {
+	traffic.Until(b.t, "models are known", func() error {
 		return errors.Join(b.goTo("base", "sim-0", "sim-1"), b.goTo("sql", "sim-0"), b.goTo("other", "sim-2"), b.goTo("nothing"))
 	})
 }
@@ -129,7 +126,7 @@ func TestAdapters(t *testing.T) {
 		defer resp.Body.Close()
 		holder[adapter] = resp.Header.Get(simserver.HeaderEndpoint)
 		// A server whose only place is taken scores less than an empty one: the next adapter goes elsewhere.
-		b.until(adapter+" is in use", func() error { return b.goTo(adapter, holder[adapter]) })
+		traffic.Until(b.t, adapter+" is in use", func() error { return b.goTo(adapter, holder[adapter]) })
 	}
 	if holder["sql"] == holder["chat"] || holder["chat"] == holder["code"] || holder["code"] == holder["sql"] {
 		t.Errorf("adapters share endpoints that have room for one: %v", holder)
@@ -158,11 +155,11 @@ func TestRolesChange(t *testing.T) {
 	for range 3 {
 		b.roles("prefill", "decode")
 		b.configure(byRole)
-		b.until("only sim-0", func() error { return b.goTo("base", "sim-0") })
+		traffic.Until(b.t, "only sim-0", func() error { return b.goTo("base", "sim-0") })
 		b.roles("decode", "prefill")
-		b.until("only sim-1", func() error { return b.goTo("base", "sim-1") })
+		traffic.Until(b.t, "only sim-1", func() error { return b.goTo("base", "sim-1") })
 		b.configure(all)
-		b.until("both", func() error { return b.goTo("base", "sim-0", "sim-1") })
+		traffic.Until(b.t, "both", func() error { return b.goTo("base", "sim-0", "sim-1") })
 	}
 	cancel()
 	asking.Wait()
@@ -193,7 +190,7 @@ func (b *bed) configure(config string) {
 	if err := b.stack.WriteConfig([]byte(config)); err != nil {
 		b.t.Fatal(err)
 	}
-	b.until("the plan", func() error {
+	traffic.Until(b.t, "the plan", func() error {
 		s := b.status()
 		switch {
 		case s.Revision == before:

@@ -23,6 +23,8 @@ type Facts interface {
 	Every() bool
 	Label(i, l int) (value []byte, ok bool)
 	Rank(i int) int
+	// AsksModels says that endpoints are asked for their models: those that are not known could not be found out.
+	AsksModels() bool
 	// AppendModels appends the XXH64 of each served model; false if they are not known.
 	AppendModels(dst []uint64, i int) ([]uint64, bool)
 	// AppendAdapters appends the XXH64 of the adapters in use, or of those that requests wait for; false if the engine has

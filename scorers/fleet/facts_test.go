@@ -28,6 +28,7 @@ type told struct {
 	keys  []string
 	sum   uint64
 	attrs []string
+	asks  bool // endpoints are asked for their models
 	of    []fact
 }
 
@@ -45,6 +46,8 @@ func (f *told) Label(i, l int) ([]byte, bool) {
 	value, ok := f.of[i].labels[f.keys[l]]
 	return []byte(value), ok
 }
+
+func (f *told) AsksModels() bool { return f.asks }
 
 func (f *told) AppendModels(dst []uint64, i int) ([]uint64, bool) {
 	return appendHashes(dst, f.of[i].models), f.of[i].models != nil

@@ -60,6 +60,8 @@ func (f *staticFacts) Label(i, l int) ([]byte, bool) {
 
 func (f *staticFacts) Rank(int) int { return 0 }
 
+func (f *staticFacts) AsksModels() bool { return true }
+
 func (f *staticFacts) AppendModels(dst []uint64, _ int) ([]uint64, bool) { return dst, false }
 
 func (f *staticFacts) AppendAdapters(dst []uint64, _ int, _ bool) ([]uint64, bool) {

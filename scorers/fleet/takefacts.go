@@ -52,7 +52,7 @@ func (t *Table) takeKeys(f Facts) {
 func (t *Table) takeLabels(f Facts) {
 	v, k := &t.view, &t.known
 	k.arena = k.arena[:0]
-	v.Models.Hash = v.Models.Hash[:0]
+	v.Models.Hash, v.Models.Asked = v.Models.Hash[:0], f.AsksModels()
 	for i, s := range t.order {
 		if s < 0 {
 			continue
@@ -70,6 +70,7 @@ func (t *Table) takeLabels(f Facts) {
 			start := len(v.Models.Hash)
 			v.Models.Hash, v.Models.Known[s] = f.AppendModels(v.Models.Hash, i)
 			v.Models.Off[s], v.Models.Len[s] = int32(start), int32(len(v.Models.Hash)-start)
+			v.Models.Asked = v.Models.Asked || v.Models.Known[s] // who tells of models was asked
 		}
 	}
 }

@@ -133,6 +133,7 @@ func columns(n int, w *scorers.Wants) scorers.Endpoints {
 	}
 	if w.Models {
 		e.Models = sets(n)
+		e.Models.Asked = true
 	}
 	if w.Topology != nil {
 		e.Topo = make([][4]uint64, n)

@@ -50,8 +50,9 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 		return cand
 	}
 	e, n := c.Endpoints, 0
+	unknown := f.unknown || !e.Models.Asked
 	for i, s := range cand {
-		keep := e.Models.Has(s, model) || f.unknown && !e.Models.IsKnown(s) ||
+		keep := e.Models.Has(s, model) || unknown && !e.Models.IsKnown(s) ||
 			e.Adapters.Has(s, model) || e.WaitingAdapters.Has(s, model)
 		c.Pass[i] = keep
 		if keep {

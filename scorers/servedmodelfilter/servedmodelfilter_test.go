@@ -50,3 +50,18 @@ func TestFilter(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyAsked keeps all endpoints while no snapshot carries models, as after a change of the configuration.
+func TestNobodyAsked(t *testing.T) {
+	fail := plan.Params{{Name: paramUnknown, Kind: plan.String, Str: unknownFail}}
+	b, err := plugintest.New(&Spec, fail, []plugintest.EP{{}, {}}, plugintest.Req{Model: "llama"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, asked := range []bool{false, true} {
+		b.Cycle.Endpoints.Models.Asked = asked
+		if got := len(b.Filter()); (got == 0) != asked {
+			t.Errorf("asked %v: %d of 2 endpoints are kept", asked, got)
+		}
+	}
+}

@@ -65,7 +65,7 @@
 //
 //	row         offset  size  field
 //	                 0     2  data-parallel rank
-//	                 2     2  zero
+//	                 2     2  flags: 1 somebody asks endpoints for their models
 //	                 4     4  models: offset into the sets, 0xFFFFFFFF if they are not known
 //	                 8     …  for each label key (4): offset into the values, 0xFFFFFFFF if the endpoint has no such label
 //

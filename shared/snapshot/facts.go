@@ -24,6 +24,7 @@ const (
 type Facts struct {
 	Labels     []string // keys of the labels that are carried
 	Attributes []string // attributes that Extras carries, "producer/name"
+	AskModels  bool     // endpoints are asked for their models: those that are not known are unknown to the source, too
 	Endpoints  []EndpointFacts
 }
 
@@ -64,6 +65,9 @@ func NewSheet(f *Facts) (*Sheet, error) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(f.Endpoints[a].ID, f.Endpoints[b].ID) })
 	s := &Sheet{ids: make([]uint64, len(order)), attributes: len(f.Attributes)}
 	w := sheetWriter{values: make(map[string]uint32), sets: make(map[string]uint32)}
+	if f.AskModels {
+		w.flags = facAsked
+	}
 	for i, at := range order {
 		s.ids[i] = f.Endpoints[at].ID
 		w.add(&f.Endpoints[at], f.Labels)
@@ -77,6 +81,7 @@ func NewSheet(f *Facts) (*Sheet, error) {
 type sheetWriter struct {
 	values, sets               map[string]uint32 // to the offset
 	valueBytes, setBytes, rows []byte
+	flags                      uint16 // of every row
 	scratch                    []byte
 }
 
@@ -105,7 +110,7 @@ func (w *sheetWriter) add(e *EndpointFacts, labels []string) {
 		rank = 0
 	}
 	w.rows = le.AppendUint16(w.rows, uint16(rank))
-	w.rows = le.AppendUint16(w.rows, 0)
+	w.rows = le.AppendUint16(w.rows, w.flags)
 	w.rows = le.AppendUint32(w.rows, w.set(e))
 	for _, key := range labels {
 		value, ok := e.Labels[key]

@@ -427,3 +427,44 @@ func BenchmarkFacts(b *testing.B) {
 		}
 	})
 }
+
+// TestAskedModels tells whether endpoints are asked for their models, though none has answered.
+func TestAskedModels(t *testing.T) {
+	eps := sample()
+	for _, ask := range []bool{false, true} {
+		f := &Facts{AskModels: ask}
+		for i := range eps {
+			f.Endpoints = append(f.Endpoints, EndpointFacts{ID: eps[i].ID})
+		}
+		sheet, err := NewSheet(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blob, err := AppendExtras(nil, 1, eps, &Extras{Sheet: sheet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Open(blob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := v.Facts()
+		if got := view.AsksModels(); got != ask {
+			t.Errorf("asked %v, want %v", got, ask)
+		}
+		if _, known := view.AppendModels(nil, 0); known {
+			t.Error("models are known")
+		}
+	}
+	blob, err := Append(nil, 1, eps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Open(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view := v.Facts(); view.AsksModels() {
+		t.Error("asked without facts")
+	}
+}

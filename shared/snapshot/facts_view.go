@@ -186,6 +186,12 @@ func (f *FactsView) Rank(i int) int {
 	return int(binary.LittleEndian.Uint16(f.view.extras.row(i)[facRank:]))
 }
 
+// AsksModels reports whether endpoints are asked for their models.
+func (f *FactsView) AsksModels() bool {
+	x := &f.view.extras
+	return len(x.rows) >= facValues && binary.LittleEndian.Uint16(x.rows[facFlags:])&facAsked != 0
+}
+
 // AppendModels appends to dst the XXH64 of each model that endpoint i serves, ascending; false if they are not known.
 func (f *FactsView) AppendModels(dst []uint64, i int) ([]uint64, bool) {
 	if f.view.extras.rows == nil {

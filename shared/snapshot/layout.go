@@ -57,10 +57,14 @@ const (
 	facSetsLen   = 20
 	facHeader    = 24
 	facRank      = 0 // in the facts of one endpoint
+	facFlags     = 2
 	facModels    = 4
 	facValues    = 8
 	facNone      = math.MaxUint32
 )
+
+// facAsked is a flag in the facts of one endpoint: somebody asks endpoints for their models.
+const facAsked = 1
 
 // Offsets of the fields of a delta's header that a snapshot's header has not.
 const (

@@ -100,7 +100,7 @@ func (w *Wants) newSheet(endpoints []Endpoint, ids []uint64) (*snapshot.Sheet, e
 	if !w.sheet() {
 		return nil, nil
 	}
-	f := &snapshot.Facts{Labels: w.labels, Endpoints: make([]snapshot.EndpointFacts, len(endpoints))}
+	f := &snapshot.Facts{Labels: w.labels, AskModels: w.models, Endpoints: make([]snapshot.EndpointFacts, len(endpoints))}
 	for _, a := range w.attributes {
 		f.Attributes = append(f.Attributes, a.key)
 	}
