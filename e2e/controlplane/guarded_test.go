@@ -20,11 +20,8 @@ const agentName = "agent.test"
 // arrive over gRPC and reports over HTTP.
 func TestGuardedAgent(t *testing.T) {
 	dir := t.TempDir()
-	ca, err := harness.NewCA(dir, "ca")
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent, client := issue(t, ca, "agent", agentName), issue(t, ca, "envoy", "envoy.test")
+	ca := harness.NewCA(t, dir, "ca")
+	agent, client := ca.Issue(t, "agent", agentName), ca.Issue(t, "envoy", "envoy.test")
 	const token = "a-token-that-nobody-guesses"
 	tokenFile := write(t, dir, "token", token+"\n")
 	overTLS := []string{"--agent-tls-ca", ca.File, "--agent-tls-sni", agentName}
@@ -93,15 +90,6 @@ func policy(t *testing.T, o access.Options) *access.Policy {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func issue(t *testing.T, ca *harness.CA, file string, names ...string) *harness.Certificate {
-	t.Helper()
-	c, err := ca.Issue(file, names...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 func write(t *testing.T, dir, name, text string) string {

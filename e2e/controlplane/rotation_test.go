@@ -54,12 +54,8 @@ func TestTokenRotation(t *testing.T) {
 // TestCertificateRotation gives a running Envoy a certificate that expires soon, and another one before it does. A connection
 // ends when the certificate has expired that it was opened with.
 func TestCertificateRotation(t *testing.T) {
-	dir := t.TempDir()
-	ca, err := harness.NewCA(dir, "ca")
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent, shown := issue(t, ca, "agent", agentName), issue(t, ca, "first", "envoy.test")
+	ca := harness.NewCA(t, t.TempDir(), "ca")
+	agent, shown := ca.Issue(t, "agent", agentName), ca.Issue(t, "first", "envoy.test")
 	rules := policy(t, access.Options{CertFile: agent.CertFile, KeyFile: agent.KeyFile, ClientCAFile: ca.File})
 	b := startGuarded(t, 2, harness.Options{RenderArgs: []string{
 		"--agent-tls-ca", ca.File, "--agent-tls-sni", agentName,
@@ -71,10 +67,7 @@ func TestCertificateRotation(t *testing.T) {
 	b.waitInForce(t, first, 1)
 	b.reports.waitFrom(t, "first")
 
-	short, err := ca.IssueFor(10*time.Second, "short", "envoy.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	short := ca.IssueFor(t, 10*time.Second, "short", "envoy.test")
 	put := func(c *harness.Certificate) {
 		rename(t, c.CertFile, shown.CertFile)
 		rename(t, c.KeyFile, shown.KeyFile)
@@ -82,7 +75,7 @@ func TestCertificateRotation(t *testing.T) {
 	put(short)
 	b.reports.hangUpOn("first") // until Envoy has read the files
 	b.reports.waitFrom(t, "short")
-	put(issue(t, ca, "long", "envoy.test"))
+	put(ca.Issue(t, "long", "envoy.test"))
 	p := b.reports.waitFrom(t, "long")
 	if before := short.Leaf.NotAfter.Sub(p.at); before > time.Second {
 		t.Errorf("the connections ended %v before their certificate expired", before)

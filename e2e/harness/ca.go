@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -32,8 +31,17 @@ type Certificate struct {
 	CertFile, KeyFile string
 }
 
-// NewCA makes an authority whose files begin with name.
-func NewCA(dir, name string) (*CA, error) {
+// NewCA makes an authority for a test, or fails it. Its files begin with name.
+func NewCA(t TB, dir, name string) *CA {
+	t.Helper()
+	c, err := makeCA(dir, name)
+	if err != nil {
+		t.Fatalf("make CA %s: %v", name, err)
+	}
+	return c
+}
+
+func makeCA(dir, name string) (*CA, error) {
 	c := &CA{File: filepath.Join(dir, name+".pem"), dir: dir, name: name}
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
@@ -41,23 +49,33 @@ func NewCA(dir, name string) (*CA, error) {
 	}
 	key, der, err := sign(template, nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make CA %s: %w", name, err)
+		return nil, err
 	}
 	if c.cert, err = x509.ParseCertificate(der); err != nil {
-		return nil, fmt.Errorf("make CA %s: %w", name, err)
+		return nil, err
 	}
 	c.key = key
 	return c, writePEM(c.File, "CERTIFICATE", der)
 }
 
-// Issue makes a certificate for servers and clients that carries these names, which may be IP addresses. It is valid for an
-// hour.
-func (c *CA) Issue(file string, names ...string) (*Certificate, error) {
-	return c.IssueFor(time.Hour, file, names...)
+// Issue makes a certificate for servers and clients that carries these names, which may be IP addresses, or fails the test. It
+// is valid for an hour.
+func (c *CA) Issue(t TB, file string, names ...string) *Certificate {
+	t.Helper()
+	return c.IssueFor(t, time.Hour, file, names...)
 }
 
 // IssueFor is Issue with another validity.
-func (c *CA) IssueFor(valid time.Duration, file string, names ...string) (*Certificate, error) {
+func (c *CA) IssueFor(t TB, valid time.Duration, file string, names ...string) *Certificate {
+	t.Helper()
+	out, err := c.issue(valid, file, names)
+	if err != nil {
+		t.Fatalf("issue %s: %v", file, err)
+	}
+	return out
+}
+
+func (c *CA) issue(valid time.Duration, file string, names []string) (*Certificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: file},
 		NotAfter:    time.Now().Add(valid),
@@ -73,13 +91,13 @@ func (c *CA) IssueFor(valid time.Duration, file string, names ...string) (*Certi
 	}
 	key, der, err := sign(template, c.cert, c.key)
 	if err != nil {
-		return nil, fmt.Errorf("issue %s: %w", file, err)
+		return nil, err
 	}
 	base := filepath.Join(c.dir, c.name+"-"+file)
 	out := &Certificate{CertFile: base + ".pem", KeyFile: base + ".key"}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("issue %s: %w", file, err)
+		return nil, err
 	}
 	if err := writePEM(out.CertFile, "CERTIFICATE", der); err != nil {
 		return nil, err

@@ -20,25 +20,6 @@ const (
 	serverIP   = "127.0.0.1"
 )
 
-// authority returns an authority of the test's own.
-func authority(t *testing.T, name string) *harness.CA {
-	t.Helper()
-	ca, err := harness.NewCA(t.TempDir(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ca
-}
-
-func issue(t *testing.T, ca *harness.CA, file string, names ...string) *harness.Certificate {
-	t.Helper()
-	c, err := ca.Issue(file, names...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // front is an end of TLS in front of a server that speaks plain text. It asks for a client certificate.
 type front struct {
 	address string

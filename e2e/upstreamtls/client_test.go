@@ -50,14 +50,14 @@ func TestGRPC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real Envoy")
 	}
-	ca := authority(t, "ca")
+	ca := harness.NewCA(t, t.TempDir(), "ca")
 	for _, mode := range []string{plan.DestinationHeader, plan.DestinationList} {
 		t.Run(mode, func(t *testing.T) {
-			cert := issue(t, ca, "server-"+mode, serverName)
+			cert := ca.Issue(t, "server-"+mode, serverName)
 			endpoints := []harness.Endpoint{
 				{Name: "a", Address: startGRPC(t, cert, ca)}, {Name: "b", Address: startGRPC(t, cert, ca)},
 			}
-			client := issue(t, ca, "client-"+mode, "envoy.test")
+			client := ca.Issue(t, "client-"+mode, "envoy.test")
 			b := traffic.Start(t, traffic.Options{Options: harness.Options{
 				Endpoints: endpoints, Edge: true, DestinationMode: mode, RenderArgs: []string{
 					"--upstream-http2", "--upstream-tls-ca", ca.File, "--upstream-tls-sni", serverName,

@@ -13,9 +13,9 @@ import (
 
 // TestConnects goes through the ways of naming the servers, in both kinds of cluster.
 func TestConnects(t *testing.T) {
-	ca := authority(t, "ca")
-	cert := issue(t, ca, "server", serverName, serverIP)
-	client := issue(t, ca, "client", "envoy.test")
+	ca := harness.NewCA(t, t.TempDir(), "ca")
+	cert := ca.Issue(t, "server", serverName, serverIP)
+	client := ca.Issue(t, "client", "envoy.test")
 	shown := []string{"--upstream-client-cert", client.CertFile, "--upstream-client-key", client.KeyFile}
 	believed := []string{"--upstream-tls-ca", ca.File}
 	tests := []struct {
@@ -62,9 +62,9 @@ func TestConnects(t *testing.T) {
 
 // TestRotation gives a running Envoy another client certificate, of another authority than before, which the servers believe.
 func TestRotation(t *testing.T) {
-	ca, later := authority(t, "ca"), authority(t, "later")
-	cert := issue(t, ca, "server", serverName)
-	before, after := issue(t, ca, "before", "envoy.test"), issue(t, later, "after", "envoy.test")
+	ca, later := harness.NewCA(t, t.TempDir(), "ca"), harness.NewCA(t, t.TempDir(), "later")
+	cert := ca.Issue(t, "server", serverName)
+	before, after := ca.Issue(t, "before", "envoy.test"), later.Issue(t, "after", "envoy.test")
 	both := ca.Pool()
 	pem, err := os.ReadFile(later.File)
 	if err != nil || !both.AppendCertsFromPEM(pem) {
@@ -115,9 +115,9 @@ func TestRotation(t *testing.T) {
 
 // TestFailsClosed checks that a server that is not the right one gets no request, and that Envoy counts why.
 func TestFailsClosed(t *testing.T) {
-	ca, other := authority(t, "ca"), authority(t, "other")
+	ca, other := harness.NewCA(t, t.TempDir(), "ca"), harness.NewCA(t, t.TempDir(), "other")
 	named := []string{"--upstream-tls-sni", serverName}
-	client := issue(t, other, "client", "envoy.test")
+	client := other.Issue(t, "client", "envoy.test")
 	tests := []struct {
 		name, mode string
 		cert       *harness.Certificate // the servers'
@@ -125,12 +125,12 @@ func TestFailsClosed(t *testing.T) {
 		flags      []string
 		counter    string
 	}{
-		{"unknown authority, picked", plan.DestinationHeader, issue(t, other, "server", serverName), nil, named, "cluster.zerohop_destination.ssl.fail_verify_error"},
-		{"unknown authority, listed", plan.DestinationList, issue(t, other, "server", serverName), nil, named, "cluster.zerohop_endpoints.ssl.fail_verify_error"},
-		{"another name", plan.DestinationHeader, issue(t, ca, "server", "other.test"), nil, named, "cluster.zerohop_destination.ssl.fail_verify_san"},
-		{"another name than the Host header", plan.DestinationList, issue(t, ca, "server2", "other.test"), nil, []string{"--upstream-tls-auto-sni"}, "cluster.zerohop_endpoints.ssl.fail_verify_san"},
+		{"unknown authority, picked", plan.DestinationHeader, other.Issue(t, "server", serverName), nil, named, "cluster.zerohop_destination.ssl.fail_verify_error"},
+		{"unknown authority, listed", plan.DestinationList, other.Issue(t, "server", serverName), nil, named, "cluster.zerohop_endpoints.ssl.fail_verify_error"},
+		{"another name", plan.DestinationHeader, ca.Issue(t, "server", "other.test"), nil, named, "cluster.zerohop_destination.ssl.fail_verify_san"},
+		{"another name than the Host header", plan.DestinationList, ca.Issue(t, "server2", "other.test"), nil, []string{"--upstream-tls-auto-sni"}, "cluster.zerohop_endpoints.ssl.fail_verify_san"},
 		{
-			"client certificate of another authority", plan.DestinationHeader, issue(t, ca, "server3", serverName), ca,
+			"client certificate of another authority", plan.DestinationHeader, ca.Issue(t, "server3", serverName), ca,
 			append([]string{"--upstream-client-cert", client.CertFile, "--upstream-client-key", client.KeyFile}, named...), "cluster.zerohop_destination.upstream_cx_destroy_remote",
 		},
 	}
@@ -182,10 +182,10 @@ func TestFallbackCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real Envoy")
 	}
-	ca := authority(t, "ca")
+	ca := harness.NewCA(t, t.TempDir(), "ca")
 	sims := harness.SimsForTest(t, 1, traffic.Instant())
-	client := issue(t, ca, "client", "envoy.test")
-	f := startFront(t, sims[0].Addr(), issue(t, ca, "server", serverName), ca.Pool())
+	client := ca.Issue(t, "client", "envoy.test")
+	f := startFront(t, sims[0].Addr(), ca.Issue(t, "server", serverName), ca.Pool())
 	b := traffic.Start(t, traffic.Options{Options: harness.Options{
 		Endpoints: []harness.Endpoint{}, Fallback: []string{f.address}, FailureMode: plan.FailOpen, Edge: true,
 		RenderArgs: []string{
