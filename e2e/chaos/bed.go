@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,8 +20,8 @@ const (
 	workers = 4
 
 	// firstByteTimeout is how long an attempt may stay without a byte before another endpoint is asked. Responses that are not
-	// streamed come in one piece, within a second and a half in a burst.
-	firstByteTimeout = 5 * time.Second
+	// streamed come in one piece, within two seconds in a burst on a machine that has nothing else to do.
+	firstByteTimeout = 8 * time.Second
 
 	// drainTimeout is short, so that a run sees endpoints go for good.
 	drainTimeout = 3 * time.Second
@@ -103,7 +104,7 @@ func (b *bed) start(ctx context.Context) error {
 		return err
 	}
 	b.load = newLoad(newClient(b.stack.Listen, b.steered.addr()), b.opts.seed, b.opts.rate)
-	return nil
+	return b.mapWorkers(ctx)
 }
 
 func (b *bed) startEndpoints(ctx context.Context, binary string) error {
@@ -159,6 +160,7 @@ schedulingProfiles:
 apiVersion: zerohop.dev/v1alpha1
 kind: ZerohopConfig
 failureMode: FailClose
+attempts: {retries: unanswered}
 drainTimeout: %v
 `, drainTimeout)
 }
@@ -173,8 +175,8 @@ func edit(bootstrap []byte, product, faulty string) ([]byte, error) {
 	if !bytes.Contains(edited, []byte(retries)) {
 		return nil, fmt.Errorf("the bootstrap has no %q", retries)
 	}
-	if bytes.Contains(edited, []byte("per_try_timeout:")) {
-		return edited, nil
+	if set := regexp.MustCompile(`per_try_timeout: \S+`); set.Match(edited) {
+		return set.ReplaceAll(edited, fmt.Appendf(nil, "per_try_timeout: %gs", firstByteTimeout.Seconds())), nil
 	}
 	var out []byte
 	for line := range bytes.Lines(edited) {

@@ -34,6 +34,7 @@ type Outcome struct {
 	End       time.Time
 	Status    int
 	Endpoint  string // that answered
+	Worker    int    // that had the request, or noWorker
 	Class     Class
 	Code      string // of a refusal
 	Detail    string
@@ -48,42 +49,35 @@ type client struct {
 	addr  string // of Envoy
 	decoy string // that requests name as their destination
 	http1 *http.Transport
-	alone *http.Transport
-	http2 []*http.Transport
+	http2 []*http2Conn
 	next  chan int // which of http2
 }
 
 func newClient(addr, decoy string) *client {
 	c := &client{addr: addr, decoy: decoy, next: make(chan int, http2Conns)}
 	c.http1 = &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, DisableCompression: true}
-	c.alone = &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	for i := range http2Conns {
-		t := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true}
-		t.Protocols.SetUnencryptedHTTP2(true)
-		c.http2 = append(c.http2, t)
+		c.http2 = append(c.http2, newHTTP2Conn())
 		c.next <- i
 	}
 	return c
 }
 
 func (c *client) close() {
-	for _, t := range append([]*http.Transport{c.http1, c.alone}, c.http2...) {
+	c.http1.CloseIdleConnections()
+	for _, t := range c.http2 {
 		t.CloseIdleConnections()
 	}
 }
 
-// transport returns the connections that a request may use.
-func (c *client) transport(s *spec) *http.Transport {
-	switch {
-	case s.alone:
-		return c.alone
-	case s.http2:
-		i := <-c.next
-		c.next <- i
-		return c.http2[i]
-	default:
-		return c.http1
+// transport returns the connections that a request may use, and the worker that they are of if that is known.
+func (c *client) transport(s *spec) (*http.Transport, int) {
+	if !s.http2 {
+		return c.http1, noWorker
 	}
+	i := <-c.next
+	c.next <- i
+	return c.http2[i].Transport, int(c.http2[i].worker.Load())
 }
 
 // errLeft is why a client's context ends when the client goes away.
@@ -91,7 +85,8 @@ var errLeft = errors.New("the client left")
 
 // send sends a request and reads the response to its end, or goes away before.
 func (c *client) send(ctx context.Context, s *spec) Outcome {
-	o := Outcome{ID: s.id, Start: time.Now(), Stream: s.stream, Trap: s.trap}
+	t, worker := c.transport(s)
+	o := Outcome{ID: s.id, Start: time.Now(), Worker: worker, Stream: s.stream, Trap: s.trap}
 	if s.leave == leavesInHeaders {
 		c.leaveInHeaders(ctx, s, &o)
 		o.End = time.Now()
@@ -101,7 +96,7 @@ func (c *client) send(ctx context.Context, s *spec) Outcome {
 	defer cancel()
 	ctx, left := context.WithCancelCause(ctx)
 	defer left(nil)
-	resp, err := c.roundTrip(ctx, s, func() { left(errLeft) })
+	resp, err := c.roundTrip(ctx, t, s, func() { left(errLeft) })
 	if err == nil {
 		o.FirstByte, o.Status, o.Endpoint = time.Now(), resp.StatusCode, resp.Header.Get(simserver.HeaderEndpoint)
 		if s.leave == leavesAtFirstByte {
@@ -135,7 +130,7 @@ func broken(o *Outcome, err error) Class {
 	return NoAnswer
 }
 
-func (c *client) roundTrip(ctx context.Context, s *spec, left func()) (*http.Response, error) {
+func (c *client) roundTrip(ctx context.Context, t *http.Transport, s *spec, left func()) (*http.Response, error) {
 	// A reader that net/http cannot rewind: the client itself must never send a request twice.
 	body := &leavingReader{body: s.body}
 	if s.leave == leavesInBody {
@@ -157,7 +152,7 @@ func (c *client) roundTrip(ctx context.Context, s *spec, left func()) (*http.Res
 	if s.leave == leavesBeforeAnswer {
 		defer time.AfterFunc(s.after, left).Stop()
 	}
-	return c.transport(s).RoundTrip(req)
+	return t.RoundTrip(req)
 }
 
 // leaveInHeaders sends the beginning of a request's headers and closes the connection.

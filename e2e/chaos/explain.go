@@ -50,9 +50,6 @@ func (f *Fault) over(end time.Time) time.Time {
 
 // allows reports whether a fault allows the outcome.
 func (f *Fault) allows(o *Outcome, end time.Time) bool {
-	if o.Trap && f.Kind == Trap && !o.Start.Before(f.Begin) && o.Start.Before(f.Begin.Add(clockSlack)) {
-		return o.Class == Lost
-	}
 	return slices.ContainsFunc(ruleOf(f.Kind).Allowed, func(a Allowance) bool {
 		return a.Class == o.Class && f.within(a.Scope, o, end)
 	})
@@ -66,7 +63,8 @@ func (f *Fault) within(s Scope, o *Outcome, end time.Time) bool {
 	case BegunOnEndpoint:
 		return o.Endpoint == f.Target && !o.FirstByte.IsZero() && o.FirstByte.Before(f.Begin.Add(clockSlack)) && o.End.After(f.Begin)
 	case OnVM:
-		return o.Start.Before(f.Begin.Add(rebuild)) && o.End.After(f.Begin)
+		other := o.Worker != noWorker && f.worker != noWorker && o.Worker != f.worker
+		return !other && o.Start.Before(f.Begin.Add(rebuild)) && o.End.After(f.Begin)
 	}
 	return false
 }
@@ -75,6 +73,20 @@ func (f *Fault) within(s Scope, o *Outcome, end time.Time) bool {
 type verdict struct {
 	outcome *Outcome
 	fault   int // index into the faults; -1 if none allows it
+}
+
+// findWorkers looks up whose VM each trap lost.
+func (rec *record) findWorkers() {
+	for i := range rec.faults {
+		f := &rec.faults[i]
+		f.worker = noWorker
+		for j := range rec.outcomes {
+			o := &rec.outcomes[j]
+			if f.Kind == Trap && o.Trap && !o.Start.Before(f.Begin) && o.Start.Before(f.over(rec.end)) {
+				f.worker = o.Worker
+			}
+		}
+	}
 }
 
 // explain puts every error down to a fault that allows it.

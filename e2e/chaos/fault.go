@@ -104,9 +104,9 @@ var rules = []Rule{
 		Beyond: "it is served again", lane: laneEndpoints, least: 4, spread: 3, recovers: true,
 	},
 	{
-		Kind: Stop, What: "SIGSTOP an endpoint, SIGCONT after 9 to 11 s", Costs: none,
+		Kind: Stop, What: "SIGSTOP an endpoint, SIGCONT after 12 to 14 s", Costs: none,
 		Beyond: "requests without a byte are answered by another endpoint after the first-byte timeout; it is served again",
-		lane:   laneEndpoints, least: 9, spread: 2, recovers: true,
+		lane:   laneEndpoints, least: 12, spread: 2, recovers: true,
 	},
 	{
 		Kind: Errors, What: "an endpoint answers 500 within a millisecond",
@@ -144,6 +144,24 @@ var rules = []Rule{
 func ruleOf(k Kind) *Rule {
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Kind == k })
 	return &rules[i]
+}
+
+// parseKinds reads a list of faults; nil means all.
+func parseKinds(list string) ([]Kind, error) {
+	switch list {
+	case "":
+		return nil, nil
+	case none:
+		return []Kind{}, nil
+	}
+	var kinds []Kind
+	for name := range strings.SplitSeq(list, ",") {
+		if !slices.ContainsFunc(rules, func(r Rule) bool { return string(r.Kind) == name }) {
+			return nil, fmt.Errorf("%q: there is no such fault; docs/chaos.md lists them", name)
+		}
+		kinds = append(kinds, Kind(name))
+	}
+	return kinds, nil
 }
 
 // tableMarkdown is the table as docs/chaos.md has it.

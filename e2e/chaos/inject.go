@@ -22,6 +22,8 @@ type Fault struct {
 	Planned
 	Begin, End time.Time
 	Addr       string // of the target
+
+	worker int // whose VM a trap lost, or noWorker
 }
 
 // lanes runs the faults of a schedule. The caller holds the gate to keep them out.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // Check is one thing that has to hold throughout a run.
@@ -73,6 +72,7 @@ func judge(rec *record) *Report {
 	for _, r := range rec.rests {
 		rep.Rests = append(rep.Rests, r.Took.Seconds())
 	}
+	rec.findWorkers()
 	verdicts := rec.explain()
 	rep.Faults = rec.faultReports(verdicts)
 	rep.Checks = []*Check{
@@ -97,7 +97,8 @@ func (rec *record) faultReports(verdicts []verdict) []FaultReport {
 		})
 		switch f.Kind {
 		case Trap:
-			all[i].Note = fmt.Sprintf("%d requests were under way", rec.underWay(f.Begin))
+			n, own, others := rec.underWay(f)
+			all[i].Note = fmt.Sprintf("worker %d; of %d requests under way %d are known to be of it and %d to be of others", f.worker, n, own, others)
 		case Stop:
 			all[i].Note = fmt.Sprintf("%d requests were answered by others after the first-byte timeout", rec.movedOn(f))
 		}
@@ -110,15 +111,23 @@ func (rec *record) faultReports(verdicts []verdict) []FaultReport {
 	return all
 }
 
-// underWay counts requests that have begun and not ended at a time.
-func (rec *record) underWay(at time.Time) int {
-	n := 0
+// underWay counts the requests that were under way at a trap: all, and those that are known to be of its worker or of others.
+func (rec *record) underWay(f *Fault) (all, own, others int) {
 	for i := range rec.outcomes {
-		if o := &rec.outcomes[i]; o.Start.Before(at) && o.End.After(at) {
-			n++
+		o := &rec.outcomes[i]
+		if !o.Start.Before(f.Begin) || !o.End.After(f.Begin) {
+			continue
+		}
+		all++
+		switch {
+		case o.Worker == noWorker || f.worker == noWorker:
+		case o.Worker == f.worker:
+			own++
+		default:
+			others++
 		}
 	}
-	return n
+	return all, own, others
 }
 
 // movedOn counts requests whose first attempt met a stopped endpoint and that another one answered after the timeout.

@@ -168,13 +168,18 @@ func TestAllows(t *testing.T) {
 		{"stopped", Stop, Outcome{Class: Timeout, Start: at(12), FirstByte: at(17), End: at(17)}, false},
 		{"under way at the trap", Trap, Outcome{Class: Lost, Start: at(9), FirstByte: at(10.1), End: at(10.1)}, true},
 		{"broken by the trap", Trap, Outcome{Class: Cut, Endpoint: "e2", Start: at(9), FirstByte: at(9.1), End: at(10.1)}, true},
+		{"on the worker of the trap", Trap, Outcome{Class: Lost, Worker: 2, Start: at(9), FirstByte: at(10.1), End: at(10.1)}, true},
+		{"on another worker", Trap, Outcome{Class: Lost, Worker: 1, Start: at(9), FirstByte: at(10.1), End: at(10.1)}, false},
 		{"long after the trap", Trap, Outcome{Class: Lost, Start: at(12), FirstByte: at(12.1), End: at(12.1)}, false},
 		{"refused at the trap", Trap, Outcome{Class: Refused, Start: at(9), FirstByte: at(10.1), End: at(10.1)}, false},
 		{"no agent", AgentKill, Outcome{Class: Refused, Start: at(12), FirstByte: at(12.1), End: at(12.1)}, false},
 		{"a burst", Burst, Outcome{Class: Refused, Start: at(12), FirstByte: at(12.1), End: at(12.1)}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Fault{Planned: Planned{Kind: tt.kind, Target: "e1"}, Begin: at(10), End: at(15), Addr: "a1"}
+			f := Fault{Planned: Planned{Kind: tt.kind, Target: "e1"}, Begin: at(10), End: at(15), Addr: "a1", worker: 2}
+			if tt.o.Worker == 0 {
+				tt.o.Worker = noWorker
+			}
 			if got := f.allows(&tt.o, at(100)); got != tt.want {
 				t.Errorf("allowed: %t, want %t", got, tt.want)
 			}

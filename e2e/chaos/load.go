@@ -74,9 +74,9 @@ func (l *load) burst(n int) {
 	}
 }
 
-// trap sends the request that loses a worker's VM, on a connection of its own.
+// trap sends the request that loses a worker's VM, on a connection of which the worker is known.
 func (l *load) trap() {
-	l.start(traffic{}, func(s *spec) { s.trap, s.alone, s.http2 = true, true, false })
+	l.start(traffic{}, func(s *spec) { s.trap, s.http2 = true, true })
 }
 
 // tally returns how many requests ended in which way so far.

@@ -28,11 +28,17 @@ func main() {
 	flag.IntVar(&o.rate, "rate", defaultRate, "requests per second")
 	flag.StringVar(&o.mode, "mode", "", "destination mode: header, filter_state or list; empty means the default")
 	flag.StringVar(&o.out, "out", "", "folder of the report; empty means build/out/chaos")
+	kinds := flag.String("kinds", "", "draw only from these faults, with commas between; none for none, empty for all")
 	flag.Parse()
 	o.length = time.Duration(*minutes * float64(time.Minute))
 	o.say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, "chaos: "+format+"\n", args...) }
+	var err error
+	if o.kinds, err = parseKinds(*kinds); err != nil {
+		fmt.Fprintln(os.Stderr, "chaos: -kinds:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := run(ctx, o)
+	err = run(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -74,6 +75,26 @@ func TestOptions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := run(t.Context(), tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one that names the %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseKinds(t *testing.T) {
+	for _, tt := range []struct {
+		name, list string
+		want       []Kind
+		bad        bool
+	}{
+		{name: "all", want: nil},
+		{name: "none", list: "none", want: []Kind{}},
+		{name: "two", list: "kill,hot", want: []Kind{Kill, Hot}},
+		{name: "unknown", list: "kill,flood", bad: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := parseKinds(tt.list)
+			if d := cmp.Diff(tt.want, got); d != "" || (err != nil) != tt.bad {
+				t.Errorf("error %v, kinds (-want +got):\n%s", err, d)
 			}
 		})
 	}

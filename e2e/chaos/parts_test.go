@@ -57,7 +57,7 @@ func TestEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff("filename: b.wasm\n  num_retries: 3\n  per_try_timeout: 5s\nx: y\n", string(got)); d != "" {
+	if d := cmp.Diff("filename: b.wasm\n  num_retries: 3\n  per_try_timeout: 8s\nx: y\n", string(got)); d != "" {
 		t.Errorf("bootstrap (-want +got):\n%s", d)
 	}
 	for _, bad := range []string{"num_retries: 3\n", "a.wasm\n"} {

@@ -50,7 +50,6 @@ type spec struct {
 	http2  bool
 	steer  bool // with headers that only the filter may set
 	trap   bool
-	alone  bool // on a connection of its own
 	leave  leave
 	after  time.Duration // of leavesBeforeAnswer
 	chunks int           // of leavesInMidst
@@ -81,6 +80,9 @@ func newSpec(seed uint64, n int64, now traffic) spec {
 	}
 	if now.vanish && n/4%2 == 0 {
 		s.leave = leave(1 + rng.IntN(int(leaves)-1))
+	}
+	if now.cold {
+		tokens = leastToken // what a burst costs is its prompts
 	}
 	text := strings.Repeat(prefix, 1+prefixBytes/len(prefix))[:prefixBytes] + fmt.Sprintf("%-*s", suffixBytes, s.id)
 	s.fill(text, tokens)

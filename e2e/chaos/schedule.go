@@ -77,6 +77,9 @@ func (s *Schedule) fill(rng *rand.Rand, d *deck) {
 		for {
 			p := d.peek(rng)
 			begin := at + time.Duration(500+rng.IntN(2500))*time.Millisecond
+			if p.Kind == Burst {
+				begin = s.besideStops(begin, p.Length)
+			}
 			if begin+p.Length+quiet > rest {
 				break
 			}
@@ -87,6 +90,17 @@ func (s *Schedule) fill(rng *rand.Rand, d *deck) {
 		}
 		at = rest + restTime
 	}
+}
+
+// besideStops returns when a burst can begin, at begin or later: not while an endpoint is stopped. The requests that it would have
+// there time out at once, and are more than the retry budget lets move on.
+func (s *Schedule) besideStops(begin, length time.Duration) time.Duration {
+	for _, p := range s.Faults { // those of an earlier lane, by time
+		if p.Kind == Stop && p.At < begin+length && p.At+p.Length > begin-quiet {
+			begin = p.At + p.Length + quiet
+		}
+	}
+	return begin
 }
 
 // deck deals every kind of a lane once before any comes again.

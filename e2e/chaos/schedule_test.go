@@ -37,6 +37,11 @@ func TestSchedule(t *testing.T) {
 					t.Errorf("seed %d: %s from %v to %v reaches into the rest at %v", seed, p.Kind, p.At, p.At+p.Length, rest)
 				}
 			}
+			for _, o := range s.Faults {
+				if p.Kind == Burst && o.Kind == Stop && p.At < o.At+o.Length && o.At < p.At+p.Length {
+					t.Errorf("seed %d: a burst at %v meets a stopped endpoint", seed, p.At)
+				}
+			}
 			for _, o := range s.Faults[:i] {
 				if o.Target != "" && o.Target == p.Target && p.At < o.At+o.Length {
 					t.Errorf("seed %d: %s and %s of %s overlap", seed, o.Kind, p.Kind, p.Target)
