@@ -11,11 +11,13 @@ import (
 	"github.com/zerohop/zerohop/e2e/harness"
 )
 
-// HeaderFault is the request header on which a faulty module breaks: FaultPanic is recovered, FaultTrap loses the VM.
+// HeaderFault is the request header on which a faulty module breaks: FaultPanic is recovered, FaultTrap loses the VM, and
+// FaultTrapIdle those that have never had a request, such as the main thread's.
 const (
-	HeaderFault = "X-Zerohop-Fault"
-	FaultPanic  = "panic"
-	FaultTrap   = "trap"
+	HeaderFault   = "X-Zerohop-Fault"
+	FaultPanic    = "panic"
+	FaultTrap     = "trap"
+	FaultTrapIdle = "trap-idle"
 )
 
 // faulty is the module with fault injection, built once per test process.

@@ -2,5 +2,7 @@
 
 package main
 
-// inject does nothing in the product; see inject_faults.go.
+// inject and injectTick do nothing in the product; see inject_faults.go.
 func inject() {}
+
+func injectTick() {}

@@ -57,6 +57,7 @@ func onConfigure(id, size uint32) (accepted uint32) {
 //go:wasmexport proxy_on_tick
 func onTick(id uint32) {
 	defer guard(id)
+	injectTick()
 	vm.Tick(id)
 }
 

@@ -1,0 +1,155 @@
+package sharing
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/e2e/vllmsim/simserver"
+)
+
+// bound is how long a lost VM may count, and how long another may need to lead: the lifetime of a vector is 1 s and that of the
+// lease 1.5 s.
+const bound = 2 * time.Second
+
+// TestTrap loses the VM of a worker under load: what it had in flight stops counting, its successor knows the prefixes again, and
+// in the end nothing is left.
+func TestTrap(t *testing.T) {
+	b := traffic.Start(t, traffic.Options{
+		Options: harness.Options{Concurrency: workers, Config: []byte(explaining), Edit: traffic.FaultyModule},
+		Sims:    4, Sim: simserver.Config{Speed: 1},
+	})
+	conns := connect(t, b, workers)
+	const prompts = 40
+	for i := range prompts {
+		conns[i%workers].chat(t, short(prompt(i)))
+	}
+	before := rate(t, conns, prompts)
+	if before < 0.99 {
+		t.Fatalf("before the trap %.3f of the blocks are matched", before)
+	}
+	time.Sleep(bound) // the leader writes a dump
+
+	lost := conns[0]
+	open := stream(t, lost)
+	others := conns[1:]
+	traffic.Until(t, "the stream to count", func() error { return counts(t, others, 1) })
+	if a := lost.chat(t, prompt(0), traffic.HeaderFault, traffic.FaultTrap); a.status != http.StatusServiceUnavailable {
+		t.Fatalf("status %d, want 503", a.status)
+	}
+	trapped := time.Now()
+	open.Body.Close()
+	traffic.Until(t, "the lost VM to stop counting", func() error { return counts(t, others, 0) })
+	if d := time.Since(trapped); d > bound+time.Second { // the machine may be busy
+		t.Errorf("the lost VM counted for %v", d)
+	}
+	fresh := successor(t, b, conns)
+	within := time.Since(trapped)
+	if after := rate(t, []*conn{fresh}, prompts); after < 0.95*before {
+		t.Errorf("%v after the trap %.3f of the blocks are matched on the worker, before %.3f", within, after, before)
+	}
+	if within > bound+time.Second {
+		t.Errorf("the worker served again after %v", within)
+	}
+	if n := b.FilterStats(t)["zerohop_sharing_lost_records_total"]; n > workers {
+		t.Errorf("%g records lost", n)
+	}
+	traffic.Until(t, "nothing to be in flight", func() error {
+		if err := counts(t, append(others, fresh), 0); err != nil {
+			return err
+		}
+		return agree(t, b, 0)
+	})
+}
+
+// rate returns the share of matched blocks of all prompts over connections in turn.
+func rate(t *testing.T, conns []*conn, prompts int) float64 {
+	t.Helper()
+	time.Sleep(looked)
+	matched, total := 0, 0
+	for i := range prompts {
+		a := conns[(i+1)%len(conns)].chat(t, short(prompt(i)))
+		matched, total = matched+a.matched, total+a.total
+	}
+	return float64(matched) / float64(total)
+}
+
+// stream opens a long answer on the worker of c, by a connection of its own.
+func stream(t *testing.T, c *conn) *http.Response {
+	t.Helper()
+	for range 40 * workers {
+		try := dial(t, c.bed, "")
+		if try.chat(t, short(prompt(0))); try.vm != c.vm {
+			continue
+		}
+		resp, err := try.Post(c.bed.URL()+traffic.PathChat, "application/json", bodyReader(withTokens(prompt(500), 3000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+	t.Fatal("no other connection reaches the worker")
+	return nil
+}
+
+// counts reports whether the workers of all connections believe in n requests in flight.
+func counts(t *testing.T, conns []*conn, n int) error {
+	for _, c := range conns {
+		if got := c.believed(t); got != n {
+			return fmt.Errorf("the worker with the VM %s believes in %d in flight, want %d", c.vm, got, n)
+		}
+	}
+	return nil
+}
+
+// successor returns a connection to a VM that none of conns has.
+func successor(t *testing.T, b *traffic.Bed, conns []*conn) *conn {
+	t.Helper()
+	old := map[string]bool{}
+	for _, c := range conns {
+		old[c.vm] = true
+	}
+	var found *conn
+	traffic.Until(t, "the worker to serve again", func() error {
+		c := dial(t, b, "")
+		if a := c.chat(t, short(prompt(1))); a.vm == "" || old[a.vm] {
+			return fmt.Errorf("status %d by VM %q", a.status, a.vm)
+		}
+		found = c
+		return nil
+	})
+	return found
+}
+
+// TestMainThreadTrap loses the main thread's VM, which leads and is never rebuilt: a worker leads within two seconds, and new
+// snapshots arrive as before.
+func TestMainThreadTrap(t *testing.T) {
+	b := traffic.Start(t, traffic.Options{
+		Options: harness.Options{Concurrency: workers, Edit: traffic.FaultyModule, ScrapeInterval: 50 * time.Millisecond},
+		Sims:    2, Sim: traffic.Instant(),
+	})
+	conns := connect(t, b, workers) // so that no worker's VM is idle
+	b.WaitCounters(t, map[string]float64{"zerohop_leases_total": 1})
+	conns[0].chat(t, prompt(0), traffic.HeaderFault, traffic.FaultTrapIdle)
+	begin := time.Now()
+	b.WaitCounters(t, map[string]float64{"zerohop_leases_total": 2})
+	if d := time.Since(begin); d > bound+time.Second {
+		t.Errorf("a worker leads after %v", d)
+	}
+	if n := b.FilterStats(t)["zerohop_leases_total"]; n != 2 {
+		t.Errorf("%g leases", n)
+	}
+	seen := b.FilterStats(t)["zerohop_snapshots_total"]
+	b.WaitCounters(t, map[string]float64{"zerohop_snapshots_total": seen + 4*workers, "zerohop_sharing_vms": workers})
+	prefixes(t, conns)
+	traffic.Until(t, "the lost VM to be left out", func() error {
+		if n := b.FilterStats(t)["zerohop_sharing_vms"]; n != workers {
+			return fmt.Errorf("%g VMs share", n)
+		}
+		return nil
+	})
+}
