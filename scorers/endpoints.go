@@ -15,7 +15,7 @@ type Endpoints struct {
 	Scraped   []bool    // a scrape has succeeded, however long ago
 	ScrapedAt []uint64  // monotonic ns of the newest scrape
 
-	InFlight       []int32 // requests of this worker that were sent and are not finished
+	InFlight       []int32 // requests of all workers that were sent and are not finished
 	InFlightTokens []int64 // tokens they are booked with; see LoadEstimator
 
 	Rank      []int32  // data-parallel rank

@@ -1,4 +1,4 @@
-// Package activerequestscorer provides the plugin type active-request-scorer: the fewer requests of this worker are in flight
+// Package activerequestscorer provides the plugin type active-request-scorer: the fewer requests are in flight
 // at an endpoint, the higher it scores.
 package activerequestscorer
 

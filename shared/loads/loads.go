@@ -11,7 +11,7 @@ import (
 const FormatVersion = 1
 
 // MaxEntries is the most entries of a vector.
-const MaxEntries = 1 << 14
+const MaxEntries = 1 << 16
 
 // Lengths of what this package writes.
 const (
