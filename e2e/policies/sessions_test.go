@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/zerohop/zerohop/e2e/traffic"
@@ -57,5 +58,35 @@ func TestSessionToken(t *testing.T) {
 	resp, pick := send(t, b, traffic.Request{Header: http.Header{header: {gone}}, Body: traffic.ChatBody("hello")})
 	if got := resp.Header.Get(header); got == gone || got == "" || pick.Left != sims {
 		t.Errorf("an endpoint that has gone: token %q, %d endpoints left", got, pick.Left)
+	}
+}
+
+// TestSessionCookie names sessions by a cookie among kilobytes of others, and in the second of two headers, which HTTP/1 clients
+// may send.
+func TestSessionCookie(t *testing.T) {
+	b := start(t, "e2e/policies/testdata/cookie.yaml", traffic.Instant(), nil)
+	others := "theme=" + strings.Repeat("d", 3<<10) + "; lang=en"
+	forms := map[string]func(sid string) []string{
+		"one":           func(sid string) []string { return []string{"sid=" + sid} },
+		"behind others": func(sid string) []string { return []string{others + "; sid=" + sid} },
+		"before others": func(sid string) []string { return []string{"sid=" + sid + "; " + others} },
+		"second header": func(sid string) []string { return []string{others, "sid=" + sid} },
+		"first header":  func(sid string) []string { return []string{"sid=" + sid, others} },
+	}
+	for _, http2 := range []bool{false, true} {
+		for s := range 2 * sims {
+			id, first := fmt.Sprint(http2, s), ""
+			for turn := range 2 {
+				for name, cookies := range forms {
+					resp, pick := send(t, b, traffic.Request{HTTP2: http2, Header: http.Header{"Cookie": cookies(id)}, Body: traffic.ChatBody(fmt.Sprint("turn ", turn))})
+					switch {
+					case first == "":
+						first = resp.Endpoint()
+					case resp.Endpoint() != first || pick.Left != 1:
+						t.Errorf("%s, HTTP/2 %v: session %s went to %s, %d endpoints left; it is on %s", name, http2, id, resp.Endpoint(), pick.Left, first)
+					}
+				}
+			}
+		}
 	}
 }
