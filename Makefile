@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vllm conformance replay bench bench-sharing bench-agent bench-scorers fuzz lint fmt clean
+.PHONY: help run build test test-vllm conformance replay bench bench-sharing bench-agent bench-scorers sizing fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -64,6 +64,9 @@ bench-agent: ## measure what the agent costs with 100 and 1 000 endpoints, into 
 
 bench-scorers: ## measure what a scheduling decision costs, into build/out/bench_scorers.json
 	$(GO) run ./e2e/benchscorers -json $(OUT)/bench_scorers.json -assert
+
+sizing: ## measure the memory of a VM and of shared data, into build/out/sizing.json
+	ZEROHOP_SIZING=$(CURDIR)/$(OUT)/sizing.json $(GO) test -count 1 -timeout 20m -run TestSizing -v ./e2e/wasm
 
 fuzz: ## run every fuzz target for FUZZTIME each
 	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' $(SOURCES) | sort | while IFS=: read -r file func; do \
