@@ -86,9 +86,7 @@ func (t *Table) Merge(n int, v *loads.View) {
 	if !x.on {
 		return
 	}
-	for len(x.peers) <= n {
-		x.peers = append(x.peers, peer{})
-	}
+	extend(&x.peers, n+1)
 	p := &x.peers[n]
 	if p.epoch != v.Epoch || p.layout != v.Layout || len(p.slots) != v.Len() || p.stride != v.Stride() {
 		t.Leave(n)
@@ -122,6 +120,8 @@ func (t *Table) mergeFew(p *peer, first int, was, is []byte) {
 }
 
 // entry returns entry i as it counts, with numbers that cannot contradict each other.
+//
+//go:noinline
 func (p *peer) entry(i int) (e loads.Entry) {
 	loads.Decode(p.raw[i*p.stride:], &e)
 	e.InFlight = min(e.InFlight, maxCount)
@@ -143,7 +143,10 @@ func (t *Table) meet(p *peer, v *loads.View) {
 	clear(p.raw)
 }
 
-// slotOf is Slot with -1 for an id that is not known.
+// slotOf is Slot with -1 for an id that is not known. It, count and entry are not copied into their callers, for the size of the
+// module.
+//
+//go:noinline
 func (t *Table) slotOf(id uint64) int32 {
 	if s, ok := t.byID[id]; ok {
 		return s
@@ -152,6 +155,8 @@ func (t *Table) slotOf(id uint64) int32 {
 }
 
 // count makes e count instead of old at slot s. Waiting is for the caller to compute.
+//
+//go:noinline
 func (t *Table) count(s int32, old, e loads.Entry) {
 	x := &t.share
 	t.view.InFlight[s] += int32(e.InFlight) - int32(old.InFlight)
@@ -219,8 +224,8 @@ func (t *Table) note(s int32) {
 	if x := &t.share; x.on {
 		x.changed = true
 		loads.SetEntry(x.vector, int(s), &loads.Entry{
-			ID: t.view.ID[s], Tokens: loads.Count(t.booked[s]), InFlight: loads.Count(int64(t.sent[s])),
-			Pending: loads.Count(int64(t.pending[s])), Since: loads.Count(int64(t.since[s])),
+			ID: t.view.ID[s], Tokens: loads.Count(t.booked[s]), InFlight: uint32(t.sent[s]), Pending: uint32(t.pending[s]),
+			Since: uint32(t.since[s]),
 		})
 	}
 }

@@ -60,7 +60,9 @@ func (o *order) insert(slot, before, after int32) {
 	o.len++
 }
 
-// remove takes slot out of the list if it is there.
+// remove takes slot out of the list if it is there. It is not copied into its callers, for the size of the module.
+//
+//go:noinline
 func (o *order) remove(slot int32) {
 	if int(slot) >= len(o.in) || !o.in[slot] {
 		return

@@ -32,16 +32,14 @@ const (
 	offSnapshot  = 40
 	offCount     = 48
 	offEntryLen  = 52
-	offFlags     = 54
+	offFlags     = 54 // for later versions
 )
 
-// Offsets of the fields of an entry.
+// Offsets in an entry: what it says is read and written as words of 8 bytes.
 const (
-	entID       = 0
-	entTokens   = 8
-	entInFlight = 12
-	entPending  = 16
-	entSince    = 20
+	entID      = 0
+	entTokens  = 8
+	entPending = 16
 )
 
 // Why a vector is refused; compare with errors.Is.
@@ -83,29 +81,19 @@ func Resize(b []byte, count int) []byte {
 
 // SetHeader writes the header of a vector that Resize made.
 func SetHeader(b []byte, h *Header) {
-	le := binary.LittleEndian
-	copy(b[:HeaderLen], magic)
-	le.PutUint16(b[offFormat:], FormatVersion)
-	le.PutUint16(b[offHeaderLen:], HeaderLen)
-	le.PutUint64(b[offEpoch:], h.Epoch)
-	le.PutUint64(b[offAt:], h.At)
-	le.PutUint64(b[offHead:], h.Head)
-	le.PutUint64(b[offLayout:], h.Layout)
-	le.PutUint64(b[offSnapshot:], h.Snapshot)
-	le.PutUint32(b[offCount:], uint32((len(b)-HeaderLen)/EntryLen))
-	le.PutUint16(b[offEntryLen:], EntryLen)
-	le.PutUint16(b[offFlags:], 0)
-	clear(b[offFlags+2 : HeaderLen])
+	const first = uint64('Z') | 'H'<<8 | 'L'<<16 | 'V'<<24 | FormatVersion<<32 | HeaderLen<<48
+	count := uint64((len(b) - HeaderLen) / EntryLen)
+	for i, w := range [HeaderLen / 8]uint64{first, h.Epoch, h.At, h.Head, h.Layout, h.Snapshot, count | EntryLen<<32} {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
 }
 
 // SetEntry writes entry i of a vector that Resize made.
 func SetEntry(b []byte, i int, e *Entry) {
 	le, x := binary.LittleEndian, b[HeaderLen+i*EntryLen:][:EntryLen]
 	le.PutUint64(x[entID:], e.ID)
-	le.PutUint32(x[entTokens:], e.Tokens)
-	le.PutUint32(x[entInFlight:], e.InFlight)
-	le.PutUint32(x[entPending:], e.Pending)
-	le.PutUint32(x[entSince:], e.Since)
+	le.PutUint64(x[entTokens:], uint64(e.Tokens)|uint64(e.InFlight)<<32)
+	le.PutUint64(x[entPending:], uint64(e.Pending)|uint64(e.Since)<<32)
 }
 
 // Count returns n as an entry has it: at least 0 and at most 2³²-1.
@@ -173,9 +161,6 @@ func (v *View) Bytes(i, n int) []byte { return v.entries[i*v.stride : (i+n)*v.st
 // Decode fills e with the entry that b begins with.
 func Decode(b []byte, e *Entry) {
 	le, x := binary.LittleEndian, b[:EntryLen]
-	e.ID = le.Uint64(x[entID:])
-	e.Tokens = le.Uint32(x[entTokens:])
-	e.InFlight = le.Uint32(x[entInFlight:])
-	e.Pending = le.Uint32(x[entPending:])
-	e.Since = le.Uint32(x[entSince:])
+	load, pending := le.Uint64(x[entTokens:]), le.Uint64(x[entPending:])
+	*e = Entry{le.Uint64(x[entID:]), uint32(load), uint32(load >> 32), uint32(pending), uint32(pending >> 32)}
 }

@@ -59,49 +59,25 @@ type StateHealth struct {
 
 // AppendChunk appends a chunk without sections to dst and returns the extended slice.
 func AppendChunk(dst []byte, h *ChunkHeader) []byte {
-	le := binary.LittleEndian
-	dst = append(dst, magicChunk, FormatVersion, 0, 0)
-	dst = le.AppendUint32(dst, h.BlockTokens)
-	dst = le.AppendUint64(dst, h.Epoch)
-	return le.AppendUint64(dst, h.At)
+	return words(dst, magicChunk|FormatVersion<<8|uint64(h.BlockTokens)<<32, h.Epoch, h.At)
 }
 
 // AppendSection appends the header of a section to dst. What follows it is for AppendHashes, AppendStateEvent or
 // AppendStateHealth, and CloseSection ends it. id is of an endpoint, of an instance or 0, as the kind says; skipped is the number
 // of blocks of the endpoint that earlier sections have.
 func AppendSection(dst []byte, kind Section, id uint64, skipped uint32) []byte {
-	le := binary.LittleEndian
-	dst = le.AppendUint32(dst, SectionHeaderLen)
-	dst = le.AppendUint32(dst, uint32(kind))
-	dst = le.AppendUint64(dst, id)
-	dst = le.AppendUint32(dst, skipped)
-	return le.AppendUint32(dst, 0)
+	return words(dst, SectionHeaderLen|uint64(kind)<<32, id, uint64(skipped))
 }
 
 // AppendHashes appends blocks to a section of kind SectionBlocks.
-func AppendHashes(dst []byte, hashes []uint64) []byte {
-	for _, h := range hashes {
-		dst = binary.LittleEndian.AppendUint64(dst, h)
-	}
-	return dst
-}
+func AppendHashes(dst []byte, hashes []uint64) []byte { return words(dst, hashes...) }
 
 // AppendStateEvent appends an event to a section of kind SectionEvents.
-func AppendStateEvent(dst []byte, e StateEvent) []byte {
-	le := binary.LittleEndian
-	dst = le.AppendUint64(dst, e.ID)
-	dst = le.AppendUint64(dst, e.Key)
-	return le.AppendUint64(dst, e.At)
-}
+func AppendStateEvent(dst []byte, e StateEvent) []byte { return words(dst, e.ID, e.Key, e.At) }
 
 // AppendStateHealth appends an endpoint to a section of kind SectionHealth.
 func AppendStateHealth(dst []byte, x *StateHealth) []byte {
-	le := binary.LittleEndian
-	dst = le.AppendUint64(dst, x.ID)
-	dst = le.AppendUint64(dst, x.At)
-	dst = le.AppendUint64(dst, x.FailedAt)
-	dst = le.AppendUint64(dst, x.Until)
-	return le.AppendUint64(dst, uint64(x.Level))
+	return words(dst, x.ID, x.At, x.FailedAt, x.Until, uint64(x.Level))
 }
 
 // CloseSection ends the section that begins at start and reaches to the end of b.

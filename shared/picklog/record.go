@@ -3,6 +3,7 @@ package picklog
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 // FormatVersion is the format version of records and chunks that this package reads and writes.
@@ -95,44 +96,49 @@ type Health struct {
 func AppendPick(dst []byte, h *Header, ends []int32, hashes []uint64) []byte {
 	le := binary.LittleEndian
 	dst = appendHeader(dst, h, KindPick)
-	dst = le.AppendUint32(dst, uint32(len(ends)+1))
+	at, lens := len(dst), 4*(len(ends)+2)
+	dst = slices.Grow(dst, lens+8*len(hashes))[:at+lens]
+	le.PutUint32(dst[at:], uint32(len(ends)+1))
 	start, all := int32(0), int32(len(hashes))
-	for _, end := range ends {
-		end = max(min(end, all), start)
-		dst = le.AppendUint32(dst, uint32(end-start))
+	for i := 0; i <= len(ends); i++ {
+		end := all
+		if i < len(ends) {
+			end = max(min(ends[i], all), start)
+		}
+		le.PutUint32(dst[at+4+4*i:], uint32(end-start))
 		start = end
 	}
-	dst = le.AppendUint32(dst, uint32(all-start))
-	for _, hash := range hashes {
-		dst = le.AppendUint64(dst, hash)
-	}
-	return dst
+	return words(dst, hashes...)
 }
 
 // AppendEvent appends a record of kind KindEvent to dst and returns the extended slice.
 func AppendEvent(dst []byte, h *Header, e Event) []byte {
-	dst = appendHeader(dst, h, KindEvent)
-	dst = binary.LittleEndian.AppendUint64(dst, e.Instance)
-	return binary.LittleEndian.AppendUint64(dst, e.Key)
+	return words(appendHeader(dst, h, KindEvent), e.Instance, e.Key)
 }
 
 // AppendHealth appends a record of kind KindHealth to dst and returns the extended slice.
 func AppendHealth(dst []byte, h *Header, x Health) []byte {
-	le := binary.LittleEndian
-	dst = appendHeader(dst, h, KindHealth)
-	dst = le.AppendUint64(dst, x.FailedAt)
-	dst = le.AppendUint64(dst, x.Until)
-	return le.AppendUint32(dst, x.Level)
+	dst = words(appendHeader(dst, h, KindHealth), x.FailedAt, x.Until, uint64(x.Level))
+	return dst[:len(dst)-4] // a level has 4 bytes
 }
 
 func appendHeader(dst []byte, h *Header, kind Kind) []byte {
-	le := binary.LittleEndian
-	dst = append(dst, magicRecord, FormatVersion, byte(kind), h.Flags)
-	dst = le.AppendUint32(dst, h.BlockTokens)
-	dst = le.AppendUint64(dst, h.Epoch)
-	dst = le.AppendUint64(dst, h.Seq)
-	dst = le.AppendUint64(dst, h.At)
-	return le.AppendUint64(dst, h.ID)
+	first := uint64(magicRecord) | FormatVersion<<8 | uint64(kind)<<16 | uint64(h.Flags)<<24 | uint64(h.BlockTokens)<<32
+	return words(dst, first, h.Epoch, h.Seq, h.At, h.ID)
+}
+
+// words appends numbers of 8 bytes. It is not copied into its callers, for the size of the module.
+//
+//go:noinline
+func words(dst []byte, w ...uint64) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, 8*len(w))[:at+8*len(w)]
+	b := dst[at:]
+	for _, x := range w {
+		binary.LittleEndian.PutUint64(b, x)
+		b = b[8:]
+	}
+	return dst
 }
 
 // Record reads a record in place; see Open.

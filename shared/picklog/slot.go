@@ -24,10 +24,7 @@ const (
 // AppendSlot appends an empty slot to dst, whose first record is to have the sequence number first, and returns the extended
 // slice.
 func AppendSlot(dst []byte, epoch, first uint64) []byte {
-	le := binary.LittleEndian
-	dst = append(dst, magicSlot, FormatVersion, 0, 0, 0, 0, 0, 0)
-	dst = le.AppendUint64(dst, epoch)
-	return le.AppendUint64(dst, first)
+	return words(dst, magicSlot|FormatVersion<<8, epoch, first)
 }
 
 // AddRecord appends a record to the slot b, the bytes of AppendSlot and of AddRecord before, and returns the extended slice.
