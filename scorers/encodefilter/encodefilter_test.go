@@ -3,36 +3,13 @@ package encodefilter
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/zerohop/zerohop/scorers/labelmatch"
 	"github.com/zerohop/zerohop/scorers/plugintest"
 )
 
-var vectors = []struct {
-	name  string
-	roles []string // "none" is an endpoint without the label
-	want  []int
-}{
-	{"every accepted role", []string{"encode", "encode-prefill", "encode-prefill-decode"}, []int{0, 1, 2}},
-	{"others", []string{"encode-decode", "both", "prefill", "none", ""}, []int{}},
-}
-
 func TestFilter(t *testing.T) {
-	for _, tt := range vectors {
-		t.Run(tt.name, func(t *testing.T) {
-			eps := make([]plugintest.EP, len(tt.roles))
-			for i, role := range tt.roles {
-				if role != "none" {
-					eps[i].Labels = map[string]string{"llm-d.ai/role": role}
-				}
-			}
-			b, err := plugintest.New(&Spec, nil, eps, plugintest.Req{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, b.Filter()); diff != "" {
-				t.Errorf("kept (-want +got):\n%s", diff)
-			}
-		})
-	}
+	plugintest.Filters(t, &Spec, labelmatch.Role, []plugintest.ByRole{
+		{Name: "every accepted role", Roles: []string{"encode", "encode-prefill", "encode-prefill-decode"}, Want: []int{0, 1, 2}},
+		{Name: "others", Roles: []string{"encode-decode", "both", "prefill", "none", ""}, Want: []int{}},
+	})
 }

@@ -11,19 +11,10 @@ import (
 )
 
 func params(header, label string) plan.Params {
-	return plan.Params{{Name: paramHeader, Kind: plan.String, Str: header}, {Name: paramLabel, Kind: plan.String, Str: label}}
+	return plan.Params{plugintest.Text(paramHeader, header), plugintest.Text(paramLabel, label)}
 }
 
-func slices(values ...string) (eps []plugintest.EP) {
-	for _, v := range values {
-		e := plugintest.EP{Labels: map[string]string{"slice": v}}
-		if v == "none" {
-			e.Labels = nil
-		}
-		eps = append(eps, e)
-	}
-	return eps
-}
+func slices(values ...string) []plugintest.EP { return plugintest.Labelled("slice", values...) }
 
 func TestScore(t *testing.T) {
 	tests := []struct {

@@ -7,14 +7,10 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
-func word(name, value string) plan.Param {
-	return plan.Param{Name: name, Kind: plan.String, Str: value}
-}
-
 func TestProfile(t *testing.T) {
 	two := []string{"fast", "decode"}
-	own := plan.Params{word(paramHeader, " X-Class "), word(paramDefault, "fast")}
-	blank := plan.Params{word(paramHeader, " "), word(paramDefault, "")}
+	own := plan.Params{plugintest.Text(paramHeader, " X-Class "), plugintest.Text(paramDefault, "fast")}
+	blank := plan.Params{plugintest.Text(paramHeader, " "), plugintest.Text(paramDefault, "")}
 	header := func(name, value string) map[string]string { return map[string]string{name: value} }
 	tests := []struct {
 		name     string

@@ -7,16 +7,12 @@ import "github.com/zerohop/zerohop/scorers"
 // Type is the plugin type.
 const Type = "max-score-picker"
 
-const paramMax = "maxNumOfEndpoints"
-
 // Spec describes the plugin type.
 var Spec = scorers.Spec{
-	Type:  Type,
-	Kinds: scorers.KindPicker,
-	Params: []scorers.Param{
-		{Name: paramMax, Default: 1.0, Integer: true, Doc: "endpoints in the ordered answer; below 1 means 1"},
-	},
-	New: func(u *scorers.Setup) (any, error) { return &picker{limit: max(1, u.Params.Int(paramMax, 1))}, nil },
+	Type:   Type,
+	Kinds:  scorers.KindPicker,
+	Params: scorers.PickerParams,
+	New:    func(u *scorers.Setup) (any, error) { return &picker{limit: u.PickerLimit()}, nil },
 }
 
 type picker struct{ limit int }

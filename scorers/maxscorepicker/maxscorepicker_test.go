@@ -11,7 +11,7 @@ import (
 
 func pick(t *testing.T, r *scorers.Rand, maxNum float64, limit int, score ...float64) []int32 {
 	t.Helper()
-	plugin, err := scorers.Alone(&Spec, plan.Params{{Name: paramMax, Num: maxNum}})
+	plugin, err := scorers.Alone(&Spec, plan.Params{{Name: "maxNumOfEndpoints", Num: maxNum}})
 	if err != nil {
 		t.Fatal(err)
 	}

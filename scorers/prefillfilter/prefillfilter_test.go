@@ -3,37 +3,14 @@ package prefillfilter
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/zerohop/zerohop/scorers/labelmatch"
 	"github.com/zerohop/zerohop/scorers/plugintest"
 )
 
-var vectors = []struct {
-	name  string
-	roles []string // "none" is an endpoint without the label
-	want  []int
-}{
-	{"F2", []string{"prefill", "none", "encode-prefill", "decode"}, []int{0, 2}},
-	{"every accepted role", []string{"prefill", "encode-prefill", "prefill-decode", "both", "encode-prefill-decode"}, []int{0, 1, 2, 3, 4}},
-	{"others", []string{"encode", "Prefill", "decode", ""}, []int{}},
-}
-
 func TestFilter(t *testing.T) {
-	for _, tt := range vectors {
-		t.Run(tt.name, func(t *testing.T) {
-			eps := make([]plugintest.EP, len(tt.roles))
-			for i, role := range tt.roles {
-				if role != "none" {
-					eps[i].Labels = map[string]string{"llm-d.ai/role": role}
-				}
-			}
-			b, err := plugintest.New(&Spec, nil, eps, plugintest.Req{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, b.Filter()); diff != "" {
-				t.Errorf("kept (-want +got):\n%s", diff)
-			}
-		})
-	}
+	plugintest.Filters(t, &Spec, labelmatch.Role, []plugintest.ByRole{
+		{Name: "F2", Roles: []string{"prefill", "none", "encode-prefill", "decode"}, Want: []int{0, 2}},
+		{Name: "every accepted role", Roles: []string{"prefill", "encode-prefill", "prefill-decode", "both", "encode-prefill-decode"}, Want: []int{0, 1, 2, 3, 4}},
+		{Name: "others", Roles: []string{"encode", "Prefill", "decode", ""}, Want: []int{}},
+	})
 }

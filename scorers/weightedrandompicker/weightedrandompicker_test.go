@@ -14,7 +14,7 @@ const rounds = 50000
 
 func bed(t *testing.T, endpoints int, most float64) *plugintest.Bed {
 	t.Helper()
-	b, err := plugintest.New(&Spec, plan.Params{{Name: paramMax, Num: most}}, make([]plugintest.EP, endpoints), plugintest.Req{})
+	b, err := plugintest.New(&Spec, plan.Params{{Name: "maxNumOfEndpoints", Num: most}}, make([]plugintest.EP, endpoints), plugintest.Req{})
 	if err != nil {
 		t.Fatal(err)
 	}
