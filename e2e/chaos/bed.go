@@ -144,6 +144,10 @@ func (b *bed) newDecoy(why string) (*decoy, error) {
 
 // configuration is the default schedule with what a run needs.
 func (b *bed) configuration() []byte {
+	mode := ""
+	if b.opts.mode != "" {
+		mode = "destinationMode: " + b.opts.mode + "\n"
+	}
 	return fmt.Appendf(nil, `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
@@ -160,10 +164,13 @@ schedulingProfiles:
 apiVersion: zerohop.dev/v1alpha1
 kind: ZerohopConfig
 failureMode: FailClose
-attempts: {retries: unanswered}
 drainTimeout: %v
-`, drainTimeout)
+attempts: {retries: unanswered, firstByteTimeout: %v}
+%s`, drainTimeout, firstByteTimeout, mode)
 }
+
+// perTryTimeout matches the first-byte timeout of a route. Its setting in the configuration is for streaming requests only.
+var perTryTimeout = regexp.MustCompile(`(?m)^( *per_try_timeout:) \S+`)
 
 // edit puts the module with fault injection and the first-byte timeout into a bootstrap.
 func edit(bootstrap []byte, product, faulty string) ([]byte, error) {
@@ -171,21 +178,10 @@ func edit(bootstrap []byte, product, faulty string) ([]byte, error) {
 	if bytes.Equal(edited, bootstrap) {
 		return nil, fmt.Errorf("the bootstrap does not name %s", product)
 	}
-	const retries = "num_retries: 3\n"
-	if !bytes.Contains(edited, []byte(retries)) {
-		return nil, fmt.Errorf("the bootstrap has no %q", retries)
+	if !perTryTimeout.Match(edited) {
+		return nil, errors.New("the bootstrap has no per_try_timeout")
 	}
-	if set := regexp.MustCompile(`per_try_timeout: \S+`); set.Match(edited) {
-		return set.ReplaceAll(edited, fmt.Appendf(nil, "per_try_timeout: %gs", firstByteTimeout.Seconds())), nil
-	}
-	var out []byte
-	for line := range bytes.Lines(edited) {
-		out = append(out, line...)
-		if indent, ok := bytes.CutSuffix(line, []byte(retries)); ok {
-			out = fmt.Appendf(out, "%sper_try_timeout: %gs\n", indent, firstByteTimeout.Seconds())
-		}
-	}
-	return out, nil
+	return perTryTimeout.ReplaceAll(edited, fmt.Appendf(nil, "${1} %gs", firstByteTimeout.Seconds())), nil
 }
 
 // named returns the endpoint with a name.

@@ -53,14 +53,14 @@ func FuzzParseLinear(f *testing.F) {
 }
 
 func TestEdit(t *testing.T) {
-	got, err := edit([]byte("filename: a.wasm\n  num_retries: 3\nx: y\n"), "a.wasm", "b.wasm")
+	got, err := edit([]byte("filename: a.wasm\n  per_try_timeout: 540s # long\nx: y\n"), "a.wasm", "b.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff("filename: b.wasm\n  num_retries: 3\n  per_try_timeout: 8s\nx: y\n", string(got)); d != "" {
+	if d := cmp.Diff("filename: b.wasm\n  per_try_timeout: 8s # long\nx: y\n", string(got)); d != "" {
 		t.Errorf("bootstrap (-want +got):\n%s", d)
 	}
-	for _, bad := range []string{"num_retries: 3\n", "a.wasm\n"} {
+	for _, bad := range []string{"per_try_timeout: 3s\n", "a.wasm\n"} {
 		if _, err := edit([]byte(bad), "a.wasm", "b.wasm"); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
@@ -164,4 +164,31 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+func TestWorkerConns(t *testing.T) {
+	for _, tt := range []struct{ name, stat, want string }{
+		{"a worker", "listener.127.0.0.1_35877.worker_3.downstream_cx_total", "3"},
+		{"all workers", "listener.127.0.0.1_35877.downstream_cx_total", ""},
+		{"admin", "listener.admin.main_thread.downstream_cx_total", ""},
+		{"open connections", "listener.127.0.0.1_35877.worker_3.downstream_cx_active", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			if m := workerConns.FindStringSubmatch(tt.stat); m != nil {
+				got = m[1]
+			}
+			if got != tt.want {
+				t.Errorf("worker %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestPlotGaps wants no line where nothing was known.
+func TestPlotGaps(t *testing.T) {
+	p := plot{title: "t", curves: []curve{{"c", []point{{0, 1}, {1, 2}, {9, 3}, {10, 1}}}, {"empty", nil}}, length: 10}
+	if n := strings.Count(p.svg(), "<polyline"); n != 3 {
+		t.Errorf("%d lines, want two parts of one curve and an empty one", n)
+	}
 }

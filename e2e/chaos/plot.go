@@ -12,10 +12,12 @@ import (
 // Sizes of a plot in pixels.
 const (
 	plotWidth  = 1100
-	plotHeight = 240
-	leftEdge   = 56
-	rightEdge  = 12
-	topEdge    = 26
+	plotHeight = 280
+	leftEdge   = 60
+	rightEdge  = 24
+	topEdge    = 68 // title and faults are above
+	markTop    = 24
+	markHeight = 10
 	bottomEdge = 24
 )
 
@@ -70,25 +72,44 @@ func (p *plot) svg() string {
 	p.axes(&b, x, y, top)
 	for i, c := range p.curves {
 		colour := colours[i%len(colours)]
-		var line strings.Builder
-		for _, pt := range c.points {
-			fmt.Fprintf(&line, "%.1f,%.1f ", x(pt.X), y(pt.Y))
+		for _, part := range whole(c.points) {
+			var line strings.Builder
+			for _, pt := range part {
+				fmt.Fprintf(&line, "%.1f,%.1f ", x(pt.X), y(pt.Y))
+			}
+			fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="1.4" points="%s"/>`+"\n", colour, strings.TrimSpace(line.String()))
 		}
-		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="1.4" points="%s"/>`+"\n", colour, strings.TrimSpace(line.String()))
 		fmt.Fprintf(&b, `<text x="%d" y="16" fill="%s">%s</text>`+"\n", leftEdge+330+i*190, colour, html.EscapeString(c.name))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// marks draws the faults as bands, with their numbers in the table.
+// longestGap is the time between two points, in seconds, from which on no line joins them: what is between is not known.
+const longestGap = 3
+
+// whole cuts points where there are gaps.
+func whole(points []point) [][]point {
+	var parts [][]point
+	from := 0
+	for i := range points {
+		if i > 0 && points[i].X-points[i-1].X > longestGap {
+			parts = append(parts, points[from:i])
+			from = i
+		}
+	}
+	return append(parts, points[from:])
+}
+
+// marks draws the faults of each lane in a row above the plot, with their numbers in the table, and a line where each begins.
 func (p *plot) marks(b *strings.Builder, x func(float64) float64) {
 	for i, f := range p.faults {
 		lane := int(ruleOf(f.Kind).lane)
-		fmt.Fprintf(b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" fill-opacity="0.09"><title>%d: %s %s</title></rect>`+"\n",
-			x(f.Begin), topEdge, max(1, x(f.End)-x(f.Begin)), plotHeight-topEdge-bottomEdge, colours[lane%len(colours)], i+1, f.Kind, f.Target)
-		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="%s" stroke-opacity="0.5" stroke-dasharray="2 3"/>`, x(f.Begin), x(f.Begin), topEdge, plotHeight-bottomEdge, colours[lane%len(colours)])
-		fmt.Fprintf(b, `<text class="mark" x="%.1f" y="%d">%d</text>`+"\n", x(f.Begin)+1, topEdge+9+10*lane, i+1)
+		top, colour := markTop+markHeight*lane, colours[lane%len(colours)]
+		fmt.Fprintf(b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" fill-opacity="0.25"><title>%d: %s %s</title></rect>`+"\n",
+			x(f.Begin), top, max(1, x(f.End)-x(f.Begin)), markHeight-1, colour, i+1, f.Kind, f.Target)
+		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="%s" stroke-opacity="0.4" stroke-dasharray="2 3"/>`, x(f.Begin), x(f.Begin), top, plotHeight-bottomEdge, colour)
+		fmt.Fprintf(b, `<text class="mark" x="%.1f" y="%d">%d</text>`+"\n", x(f.Begin)+2, top+markHeight-2, i+1)
 	}
 }
 
