@@ -1,0 +1,69 @@
+package reports
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/shared/report"
+)
+
+// TestMainThreadTrap loses the main thread's VM, which leads and is never rebuilt: within two seconds a worker leads, reports of
+// all workers go on, and so do snapshots.
+func TestMainThreadTrap(t *testing.T) {
+	b := start(t)
+	close(b.gate.open)
+	apart := http.Header{"Connection": {"close"}} // so that both workers get some
+	b.agent.wait(t, "both workers to have requests", vms, func(s sums) error {
+		if _, err := b.Try(t, traffic.Request{Method: http.MethodGet, Path: "/v1/models", Header: apart}); err != nil {
+			return err
+		}
+		busy := 0
+		for _, picks := range s.picks {
+			busy += min(1, int(picks))
+		}
+		if busy != envoyWorkers {
+			return fmt.Errorf("%d have", busy)
+		}
+		return nil
+	})
+	if l, err := b.agent.leader(time.Second); err != nil || l.Picks != 0 {
+		t.Fatalf("before, %+v leads, %v; the main thread is to", l.Worker, err)
+	}
+	r := traffic.Request{Method: http.MethodGet, Path: "/v1/models", Header: http.Header{traffic.HeaderFault: {traffic.FaultTrapIdle}}}
+	if resp, err := b.Try(t, r); err != nil || resp.Status != http.StatusOK {
+		t.Fatalf("%v, %+v", err, resp)
+	}
+	trapped := time.Now()
+	traffic.Until(t, "a worker to lead", func() error {
+		l, err := b.agent.leader(time.Since(trapped))
+		if err == nil && l.Picks == 0 {
+			err = fmt.Errorf("number %d leads, which had no request", l.Number)
+		}
+		return err
+	})
+	if d := time.Since(trapped); d > 3*time.Second { // the lease lasts 1.5 s, and the machine may be busy
+		t.Errorf("a worker leads after %v", d)
+	}
+	want := b.agent.publish(t)
+	b.agent.wait(t, "the workers to have the next snapshot", envoyWorkers, func(s sums) error {
+		if s.oldest != want {
+			return fmt.Errorf("a worker has version %d, want %d", s.oldest, want)
+		}
+		return nil
+	})
+}
+
+// leader returns the worker that says in a record of at most this age that it leads.
+func (a *agent) leader(age time.Duration) (said, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.newest {
+		if one.Flags&report.Leading != 0 && time.Since(one.at) < age {
+			return one, nil
+		}
+	}
+	return said{}, fmt.Errorf("none of %d leads", len(a.newest))
+}
