@@ -114,7 +114,6 @@ func (t *Table) mergeFew(p *peer, first int, was, is []byte) {
 		p.seen[i] = s >= 0 && p.at <= t.seenAt(s)
 		if s >= 0 {
 			t.count(s, old, p.entry(i))
-			t.setWaiting(s)
 		}
 	}
 }
@@ -154,7 +153,7 @@ func (t *Table) slotOf(id uint64) int32 {
 	return -1
 }
 
-// count makes e count instead of old at slot s. Waiting is for the caller to compute.
+// count makes e count instead of old at slot s.
 //
 //go:noinline
 func (t *Table) count(s int32, old, e loads.Entry) {
@@ -163,6 +162,7 @@ func (t *Table) count(s int32, old, e loads.Entry) {
 	t.view.InFlightTokens[s] += int64(e.Tokens) - int64(old.Tokens)
 	x.pending[s] += int32(e.Pending) - int32(old.Pending)
 	x.since[s] += int32(e.Since) - int32(old.Since)
+	t.setWaiting(s)
 }
 
 // Leave says that peer n is gone: nothing that it had in flight counts any more.
@@ -174,7 +174,6 @@ func (t *Table) Leave(n int) {
 	for i, s := range p.slots {
 		if s >= 0 {
 			t.count(s, p.entry(i), loads.Entry{})
-			t.setWaiting(s)
 		}
 	}
 	*p = peer{raw: p.raw[:0], slots: p.slots[:0], seen: p.seen[:0]}

@@ -87,7 +87,7 @@ func (s *scorer) rank(cand []int32, out []float64) {
 	last := float64(len(cand) - 1)
 	unused := 0
 	for i, slot := range cand {
-		if !s.order.in[slot] {
+		if !s.order.nodes[slot].in {
 			out[i] = 1 - float64(unused)/last
 			unused++
 		}
@@ -97,7 +97,7 @@ func (s *scorer) rank(cand []int32, out []float64) {
 	}
 	s.order.positions(s.position)
 	for i, slot := range cand {
-		if s.order.in[slot] {
+		if s.order.nodes[slot].in {
 			out[i] = max(0, 1-float64(unused+int(s.position[slot]))/last)
 		}
 	}
@@ -124,12 +124,12 @@ func (s *scorer) TakeEvent() (scorers.Event, bool) {
 func (s *scorer) Apply(e scorers.Event) { s.order.touch(e.Slot, e.Gen, e.At) }
 
 // Events implements scorers.Sharer.
-func (s *scorer) Events() int { return len(s.order.in) }
+func (s *scorer) Events() int { return len(s.order.nodes) }
 
 // Event implements scorers.Sharer. The state of a slot is its last use.
 func (s *scorer) Event(i int) (scorers.Event, bool) {
 	o := &s.order
-	return scorers.Event{At: o.at[i], Slot: int32(i), Gen: o.gen[i]}, o.in[i]
+	return scorers.Event{At: o.nodes[i].at, Slot: int32(i), Gen: o.nodes[i].gen}, o.nodes[i].in
 }
 
 // Grow implements scorers.SlotWatcher.

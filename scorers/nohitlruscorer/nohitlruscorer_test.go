@@ -204,7 +204,7 @@ func TestOrderOfLateNews(t *testing.T) {
 		var got []int32
 		slot := o.oldest
 		for range o.len {
-			got, slot = append(got, slot), o.next[slot]
+			got, slot = append(got, slot), o.nodes[slot].next
 		}
 		if !slices.Equal(got, want) {
 			r.Fatalf("order %v, want %v; told %v", got, want, told)
@@ -251,8 +251,8 @@ func TestOrderAgainstModel(t *testing.T) {
 				}
 				o.positions(at)
 				for s := range int32(slots) {
-					if want := int32(slices.Index(model, s)); at[s] != want || o.in[s] != (want >= 0) {
-						r.Fatalf("slot %d at %d, in %v; model %v", s, at[s], o.in[s], model)
+					if want := int32(slices.Index(model, s)); at[s] != want || o.nodes[s].in != (want >= 0) {
+						r.Fatalf("slot %d at %d, in %v; model %v", s, at[s], o.nodes[s].in, model)
 					}
 				}
 			},
