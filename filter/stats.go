@@ -81,6 +81,8 @@ const maxSamples = 1024
 
 // stats holds the VM's counts and the ids of Envoy's stats.
 type stats struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	defined  bool
 	n        [counters]int64
 	sent     [counters]int64

@@ -87,6 +87,8 @@ type Builder struct {
 }
 
 type made struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	name, typ string
 	instance  any
 }
@@ -108,7 +110,7 @@ func (b *Builder) Build(spec *Spec, name string, params plan.Params) (any, error
 		b.byName = make(map[string]int)
 	}
 	b.byName[name] = len(b.made)
-	b.made = append(b.made, made{name, spec.Type, instance})
+	b.made = append(b.made, made{name: name, typ: spec.Type, instance: instance})
 	return instance, nil
 }
 

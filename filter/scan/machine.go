@@ -71,6 +71,8 @@ var kindOf = [256]kind{
 
 // value is where in the body the last value of a key stands.
 type value struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	start, end int
 	kind       kind
 }

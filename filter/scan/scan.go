@@ -101,6 +101,8 @@ type field struct {
 
 // count is a number that is kept if it is a non-negative integer.
 type count struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	n       int
 	present bool
 }

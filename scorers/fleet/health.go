@@ -25,6 +25,8 @@ const (
 
 // health is what is known about an endpoint's answers.
 type health struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	until    uint64  // while level > 0: no request before this time
 	failedAt uint64  // time of the last failure
 	badAt    uint64  // time for which bad is

@@ -42,22 +42,30 @@ const maxProfiles = 256
 
 // instance is one plugin of a plan.
 type instance struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	name, typ string
 	plugin    any
 }
 
 // sharer is an instance whose state the workers share.
 type sharer struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	scorers.Sharer
 	id uint64 // instanceID
 }
 
 type admitter struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	scorers.Admitter
 	name, typ string
 }
 
 type detector struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	scorers.Detector
 	name string
 }
@@ -71,11 +79,15 @@ type profile struct {
 }
 
 type filter struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	scorers.Filter
 	name, typ string
 }
 
 type weighted struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	scorers.Scorer
 	weight    float64
 	name, typ string
@@ -168,7 +180,7 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 		return
 	}
 	c.byName[p.Name] = len(c.set.instances)
-	c.set.instances = append(c.set.instances, instance{p.Name, p.Type, plugin})
+	c.set.instances = append(c.set.instances, instance{name: p.Name, typ: p.Type, plugin: plugin})
 	c.hooks(path, p.Type, p.Name, plugin)
 }
 
@@ -176,10 +188,10 @@ func (c *compiler) plugin(path string, p *plan.Plugin) {
 func (c *compiler) hooks(path, typ, name string, plugin any) {
 	set := c.set
 	if h, ok := plugin.(scorers.Admitter); ok {
-		set.admitters = append(set.admitters, admitter{h, name, typ})
+		set.admitters = append(set.admitters, admitter{Admitter: h, name: name, typ: typ})
 	}
 	if h, ok := plugin.(scorers.Detector); ok {
-		set.detectors = append(set.detectors, detector{h, name})
+		set.detectors = append(set.detectors, detector{Detector: h, name: name})
 	}
 	if h, ok := plugin.(scorers.LoadEstimator); ok {
 		if set.estimator != nil {
@@ -194,7 +206,7 @@ func (c *compiler) hooks(path, typ, name string, plugin any) {
 		set.picked = append(set.picked, h)
 	}
 	if h, ok := plugin.(scorers.Sharer); ok {
-		set.sharers = append(set.sharers, sharer{h, instanceID(typ, name)})
+		set.sharers = append(set.sharers, sharer{Sharer: h, id: instanceID(typ, name)})
 	}
 	if h, ok := plugin.(scorers.Server); ok {
 		set.servers = append(set.servers, h)
@@ -214,12 +226,12 @@ func (c *compiler) profile(path string, p *plan.Profile) profile {
 	out := profile{name: p.Name}
 	for i, name := range p.Filters {
 		f := lookup[scorers.Filter](c, path+".filters["+strconv.Itoa(i)+"]", name, "filter")
-		out.filters = append(out.filters, filter{f, name, c.typeOf(name)})
+		out.filters = append(out.filters, filter{Filter: f, name: name, typ: c.typeOf(name)})
 	}
 	out.rules = rules(out.filters)
 	for i, ref := range p.Scorers {
 		s := lookup[scorers.Scorer](c, path+".scorers["+strconv.Itoa(i)+"].plugin", ref.Plugin, "scorer")
-		out.scorers = append(out.scorers, weighted{s, ref.Weight, ref.Plugin, c.typeOf(ref.Plugin)})
+		out.scorers = append(out.scorers, weighted{Scorer: s, weight: ref.Weight, name: ref.Plugin, typ: c.typeOf(ref.Plugin)})
 	}
 	out.picker = lookup[scorers.Picker](c, path+".picker", p.Picker, "picker")
 	return out

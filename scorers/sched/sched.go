@@ -53,6 +53,8 @@ type Prompt struct {
 // Decision is the outcome for one request and its accounting handle. It is pointer-free and owned by the caller, one per
 // stream, from Decide until Done.
 type Decision struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Slots   [MaxRanked]int32  // ranked endpoints, best first
 	Gen     [MaxRanked]uint32 // generation of each slot, to notice that a slot was given to another endpoint
 	Match   [MaxRanked]int32  // matched blocks of each

@@ -26,6 +26,8 @@ type Bindings struct {
 
 // lookup is what Choose found for the cycle in progress.
 type lookup struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	hash   uint64 // of the session; 0 if there is none
 	at     uint64 // time of the cycle
 	absent bool   // the session is bound, and not to one of the candidates

@@ -83,6 +83,8 @@ func profileOf(u *scorers.Setup) profile {
 
 // profile is the one that a plugin is for. A name that no profile has is for none.
 type profile struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	index int
 	any   bool
 }
@@ -91,6 +93,8 @@ func (p profile) is(index int) bool { return p.any || p.index == index }
 
 // source is one place where the id of a session may be.
 type source struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	header   scorers.HeaderID
 	producer identifier // instead of the header, unless nil
 	absent   bool       // the producer does not exist, or its type is not active

@@ -58,6 +58,8 @@ type Plan struct {
 
 // Agent says where snapshots come from. An empty Cluster means that there is no agent.
 type Agent struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Cluster       string `json:"cluster"`       // Envoy cluster name
 	PollTimeoutMs int    `json:"pollTimeoutMs"` // how long one long poll may stay open
 	StaleMs       int    `json:"staleMs"`       // endpoint metrics older than this are not believed
@@ -152,6 +154,8 @@ const (
 // Sharing configures what VMs tell each other. Without a mode, as in plans of agents that know nothing of it, it is
 // DefaultSharing.
 type Sharing struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Mode       string `json:"mode"`
 	IntervalUs int    `json:"intervalUs"` // least time between two looks at what the others wrote
 	LogBytes   int    `json:"logBytes"`   // most bytes of a worker's pick log
@@ -176,6 +180,8 @@ const (
 
 // Attempts says how a request is tried. Requests that change nothing, such as a GET, are sent again as by RetryUnanswered.
 type Attempts struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Retries     string `json:"retries"`     // RetryUnsent or RetryUnanswered; empty means RetryUnsent
 	FirstByteMs int    `json:"firstByteMs"` // time that an attempt of a streaming request has for its first byte; 0 for what the route says
 }
