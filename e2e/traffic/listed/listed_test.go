@@ -96,6 +96,7 @@ func (p *pool) attempts(id string) []string {
 func start(t *testing.T, p *pool, edit func([]byte) ([]byte, error)) *traffic.Bed {
 	t.Helper()
 	b := traffic.Start(t, traffic.Options{Options: harness.Options{
+		Attempts:  "{retries: unanswered}",
 		Endpoints: p.endpoints(), DestinationMode: plan.DestinationList, Edge: true, Edit: edit,
 	}})
 	t.Cleanup(func() {
