@@ -26,9 +26,13 @@ type world struct {
 // flight is a request on its way.
 type flight struct {
 	arrived time.Duration
+	worker  int // whose scheduler decided
 	d       sched.Decision
 	first   bool
 }
+
+// team has the schedulers of all workers.
+type team []*sched.Scheduler
 
 // event is something that happens to an engine: a step ends, or it is scraped.
 type event struct {
@@ -82,7 +86,7 @@ func newWorld(capacity int) *world {
 }
 
 // run sends the requests through p. Each engine is scraped every interval, at its own phase; 0 means never.
-func (w *world) run(reqs []request, p policy, s *sched.Scheduler, interval time.Duration) outcome {
+func (w *world) run(reqs []request, p policy, workers team, interval time.Duration) outcome {
 	for i := range endpoints {
 		if interval > 0 {
 			heap.Push(&w.events, event{interval * time.Duration(i) / endpoints, scraped, i})
@@ -95,7 +99,7 @@ func (w *world) run(reqs []request, p policy, s *sched.Scheduler, interval time.
 		w.now = ev.at
 		switch ev.kind {
 		case scraped:
-			w.scrape(ev.who, s)
+			w.scrape(ev.who, workers)
 			heap.Push(&w.events, event{ev.at + interval, scraped, ev.who})
 		case arrives:
 			w.arrive(uint64(ev.who), &reqs[ev.who], p)
@@ -104,19 +108,19 @@ func (w *world) run(reqs []request, p policy, s *sched.Scheduler, interval time.
 				heap.Push(&w.events, event{reqs[ev.who+1].At, arrives, ev.who + 1})
 			}
 		case stepEnds:
-			w.finish(ev.who, s)
+			w.finish(ev.who, workers)
 		}
 	}
 	return w.outcome()
 }
 
-func (w *world) scrape(i int, s *sched.Scheduler) {
+func (w *world) scrape(i int, workers team) {
 	st := w.engines[i].Stats()
 	e := &w.snaps[i]
 	e.Waiting, e.Running, e.KVUsage = uint32(st.Waiting), uint32(st.Running), float32(st.KVUsage())
 	e.ScrapeSeq++
 	e.ScrapeAgeMs = 2
-	if s != nil {
+	for _, s := range workers {
 		s.Apply(w.view(), w.nanos(), w.nanos())
 	}
 }
@@ -173,20 +177,21 @@ func (w *world) busy(i int) bool {
 	return false
 }
 
-func (w *world) finish(i int, s *sched.Scheduler) {
+func (w *world) finish(i int, workers team) {
 	for _, o := range w.engines[i].End() {
 		f := w.flight[o.ID]
 		if o.Token && !f.first {
 			f.first = true
 			w.ttft = append(w.ttft, w.now-f.arrived)
-			if s != nil {
+			if len(workers) > 0 {
+				s := workers[f.worker]
 				s.Status(w.nanos(), &f.d, 200)
 				s.FirstByte(&f.d)
 			}
 		}
 		if o.Finished {
-			if s != nil {
-				s.Done(w.nanos(), &f.d, false)
+			if len(workers) > 0 {
+				workers[f.worker].Done(w.nanos(), &f.d, false)
 			}
 			delete(w.flight, o.ID)
 		}

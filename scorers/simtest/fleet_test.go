@@ -36,7 +36,7 @@ func TestFleet(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Apply(w.view(), w.nanos(), w.nanos())
-			got := w.run(reqs, &scheduler{s: s}, s, tt.interval)
+			got := w.run(reqs, &scheduler{s: s}, team{s}, tt.interval)
 			t.Logf("%+v", got)
 			if got.hit < tt.hit || got.busiest > tt.busiest {
 				t.Errorf("hit rate %.4f, busiest %.3f; want at least %.4f and at most %.3f", got.hit, got.busiest, tt.hit, tt.busiest)
