@@ -1,0 +1,82 @@
+package prefixindex
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestRestore dumps what a slot holds in parts of any size and restores it into an index that holds some blocks already: those
+// stay in front, the others follow in their order, as many as there is room for.
+func TestRestore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := New(200), New(200)
+		from.SetCapacities([]int{60, 60})
+		capacity := rapid.IntRange(0, 60).Draw(t, "capacity")
+		to.SetCapacities([]int{40, capacity})
+		for range rapid.IntRange(0, 12).Draw(t, "dumped prompts") {
+			from.Record(drawChain(t), 0)
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "known prompts") {
+			to.Record(drawChain(t), 1)
+		}
+		if rapid.Bool().Draw(t, "another holder") {
+			to.Record(drawChain(t), 0)
+		}
+		dumped, before, evicted := contents(t, from)[0], contents(t, to), to.Evicted()
+		want := slices.Clone(before[1])
+		for _, h := range dumped {
+			if !slices.Contains(want, h) && len(want) < capacity {
+				want = append(want, h)
+			}
+		}
+		var parts []uint64
+		added := 0
+		for skip := 0; skip < len(dumped); {
+			n := rapid.IntRange(1, 20).Draw(t, "part")
+			part := from.AppendHashes(nil, 0, skip, n)
+			if len(part) != min(n, len(dumped)-skip) {
+				t.Fatalf("%d blocks from %d on, of %d", len(part), skip, len(dumped))
+			}
+			parts, skip = append(parts, part...), skip+len(part)
+			added += to.Restore(1, part)
+		}
+		if diff := cmp.Diff(dumped, parts, cmp.Transformer("nil", func(l []uint64) []uint64 { return append([]uint64{}, l...) })); diff != "" {
+			t.Fatalf("parts (-whole +parts):\n%s", diff)
+		}
+		after := contents(t, to)
+		if !slices.Equal(want, after[1]) || !slices.Equal(before[0], after[0]) {
+			t.Fatalf("restored %v into %v: %v, want %v; the other slot %v", dumped, before[1], after[1], want, after[0])
+		}
+		if added != len(want)-len(before[1]) || to.Evicted() != evicted {
+			t.Fatalf("%d added and %d evicted, want %d and none", added, to.Evicted()-evicted, len(want)-len(before[1]))
+		}
+		// It goes on as an index that came to this by itself.
+		for range rapid.IntRange(0, 5).Draw(t, "further prompts") {
+			chain := drawChain(t)
+			to.Record(chain, 1)
+			match := make([]int32, 2)
+			if to.Match(chain, match); int(match[1]) != min(len(chain), capacity) {
+				t.Fatalf("%d of %d blocks match after Record", match[1], len(chain))
+			}
+			contents(t, to)
+		}
+	})
+}
+
+func TestDumpOfUnknownSlots(t *testing.T) {
+	x := New(10)
+	if got := x.AppendHashes(nil, 3, 0, 10); got != nil {
+		t.Errorf("an unknown slot holds %v", got)
+	}
+	if n := x.Restore(3, []uint64{1}); n != 0 {
+		t.Errorf("%d blocks restored into an unknown slot", n)
+	}
+	x.SetCapacities([]int{5})
+	x.Record([]uint64{1, 2}, 0)
+	if got := x.AppendHashes(nil, 0, 2, 10); got != nil {
+		t.Errorf("behind the last block stands %v", got)
+	}
+}
