@@ -142,7 +142,7 @@ func TestTurnsAlternateOverWorkers(t *testing.T) {
 }
 
 // TestSimultaneousRequests sends 200 cold requests to eight endpoints whose caches are unequally full, with a snapshot that stays
-// as it is, over one or four workers that look at what the others did after so many requests.
+// as it is, over workers each of which looks at what the others did once while so many requests come, at its own time.
 func TestSimultaneousRequests(t *testing.T) {
 	const endpoints, requests = 8, 200
 	p := testPlan(endpoints)
@@ -150,8 +150,8 @@ func TestSimultaneousRequests(t *testing.T) {
 	for i := range endpoints {
 		m = append(m, metrics{kv: .1 * float32(i)})
 	}
-	for _, tt := range []struct{ workers, every int }{{1, 1}, {4, 1}, {4, 4}, {4, 20}} {
-		t.Run(fmt.Sprintf("%d workers, looking after %d", tt.workers, tt.every), func(t *testing.T) {
+	for _, tt := range []struct{ workers, every int }{{1, 1}, {4, 4}, {4, 20}, {4, 80}, {16, 16}, {16, 64}} {
+		t.Run(fmt.Sprintf("%d workers, looking once in %d", tt.workers, tt.every), func(t *testing.T) {
 			worst := 0
 			for seed := range uint64(10) {
 				x := newProcess(t, tt.workers, p)
@@ -162,12 +162,12 @@ func TestSimultaneousRequests(t *testing.T) {
 				}
 				used := map[string]int{}
 				for k := range requests {
-					if k%tt.every == 0 {
-						for i := range x.s {
-							x.look(i)
-						}
+					w, own := k%tt.workers, k/tt.workers // the next one of this worker
+					between := tt.every / tt.workers
+					if (own+w*between/tt.workers)%between == 0 {
+						x.look(w)
 					}
-					used[x.at(x.send(k%tt.workers, 1000*ms+uint64(k), []uint64{uint64(k + 1), uint64(k + 2)}, ""))]++
+					used[x.at(x.send(w, 1000*ms+uint64(k), []uint64{uint64(k + 1), uint64(k + 2)}, ""))]++
 				}
 				busiest := 0
 				for _, n := range used {
