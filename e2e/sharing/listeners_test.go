@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/e2e/traffic"
@@ -50,18 +51,16 @@ func TestListeners(t *testing.T) {
 		t.Errorf("%g VMs are active, want %d: %v", n, workers+2, stats)
 	}
 	conns := connect(t, b, workers)
-	known := conns[0].chat(t, prompt(0))
-	if known.status != http.StatusOK {
-		t.Fatalf("status %d: %.300s", known.status, known.body)
-	}
 	for i, addr := range ports {
-		for _, from := range []string{"", "127.0.0.2"} { // by one filter chain and by the other
-			c := dial(t, b, from)
-			id := traffic.NewID()
-			if a := c.post(t, "http://"+addr+traffic.PathChat+"?id="+id, prompt(0)); a.status != http.StatusOK {
+		for k, from := range []string{"", "127.0.0.2"} { // by one filter chain and by the other
+			body := prompt(2*i + k)
+			known := conns[i%workers].chat(t, body)
+			time.Sleep(looked)
+			c, id := dial(t, b, from), traffic.NewID()
+			if a := c.post(t, "http://"+addr+traffic.PathChat+"?id="+id, body); a.status != http.StatusOK {
 				t.Fatalf("listener %d from %q: status %d: %.300s", i, from, a.status, a.body)
 			}
-			if p := b.Pick(t, id); p.Endpoint != known.endpoint || p.Matched != p.Total {
+			if p := b.Pick(t, id); p.Endpoint != known.endpoint || p.Matched != p.Total || p.Total == 0 {
 				t.Errorf("listener %d from %q: picked %+v; want all blocks at %s", i, from, p, known.endpoint)
 			}
 		}
