@@ -35,7 +35,7 @@ const (
 
 // TestSiblingsOfANewPrefix sends eight requests with one new prefix within five milliseconds, the next one on the next of four
 // workers. They go to one endpoint, though it has all of them in flight and others are idle, unless its uncached tokens in
-// flight exceed the load guard.
+// flight exceed the load guard. Workers that have not looked at what the others did may each send their first one elsewhere.
 func TestSiblingsOfANewPrefix(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -44,20 +44,23 @@ func TestSiblingsOfANewPrefix(t *testing.T) {
 		own    int // blocks of each request behind it
 		most   int // endpoints
 		least  int
+		blind  bool // nobody looks
 	}{
 		// The prefix scores 3 × 20/21, the shortest queue 2 more than the longest.
-		{"default profile", testPlan(4), 20, 1, 1, 1},
+		{"default profile", testPlan(4), 20, 1, 1, 1, false},
 		// 1 280 uncached tokens at most, and 64 more for each: 1.7 s at 1 000 tokens in a second.
-		{"sticky, within the guard", stickyPlan(4), 20, 1, 1, 1},
+		{"sticky, within the guard", stickyPlan(4), 20, 1, 1, 1, false},
 		// 6 400 tokens are 6.4 s of work.
-		{"sticky, beyond the guard", stickyPlan(4), 100, 1, 4, 2},
+		{"sticky, beyond the guard", stickyPlan(4), 100, 1, 4, 2, false},
+		{"default profile, within one interval", testPlan(8), 20, 1, 4, 1, true},
+		{"sticky, within one interval", stickyPlan(8), 20, 1, 4, 1, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			const workers = 4
 			x := newProcess(t, workers, tt.plan)
 			for i, s := range x.s {
-				publish(t, s, tt.plan, 1, 990*ms, make([]metrics, 4)...)
+				publish(t, s, tt.plan, 1, 990*ms, make([]metrics, len(tt.plan.Endpoints))...)
 				x.write(i, 990*ms)
 			}
 			used := map[string]int{}
@@ -70,7 +73,9 @@ func TestSiblingsOfANewPrefix(t *testing.T) {
 						ids[b] = uint64(1000*(k+1) + b)
 					}
 				}
-				x.look(k % workers)
+				if !tt.blind {
+					x.look(k % workers)
+				}
 				used[x.at(x.send(k%workers, now, ids, ""))]++
 			}
 			if len(used) < tt.least || len(used) > tt.most {
