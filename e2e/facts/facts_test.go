@@ -41,10 +41,17 @@ func start(t *testing.T, config string, cfgs ...simserver.Config) *bed {
 // startWith is start with an Envoy of these options.
 func startWith(t *testing.T, o harness.Options, config string, cfgs ...simserver.Config) *bed {
 	t.Helper()
+	b := &bed{t: t, sims: startSims(t, cfgs...)}
+	o.Endpoints, o.Config = b.sims.Endpoints(), []byte(config)
+	b.stack = harness.ForTest(t, o)
+	return b
+}
+
+func startSims(t *testing.T, cfgs ...simserver.Config) (sims harness.Sims) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real Envoy")
 	}
-	b := &bed{t: t}
 	for i, c := range cfgs {
 		c.Name, c.Engine = fmt.Sprint("sim-", i), engine.Config{CapacityTokens: 100_000}
 		s, err := simserver.Start(c)
@@ -52,11 +59,9 @@ func startWith(t *testing.T, o harness.Options, config string, cfgs ...simserver
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		b.sims = append(b.sims, s)
+		sims = append(sims, s)
 	}
-	o.Endpoints, o.Config = b.sims.Endpoints(), []byte(config)
-	b.stack = harness.ForTest(t, o)
-	return b
+	return sims
 }
 
 // ask sends a request for model and returns the endpoint that answered, and the status.

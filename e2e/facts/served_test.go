@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,4 +112,52 @@ func TestServedModelsOutliveTheAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestServedModelsOutliveAnAgentThatLearnsNone starts another agent while no endpoint tells its models: what the workers know
+// counts until they do.
+func TestServedModelsOutliveAnAgentThatLearnsNone(t *testing.T) {
+	base, other := simserver.Config{Models: []string{"base"}}, simserver.Config{Models: []string{"other"}}
+	b := &bed{t: t, sims: startSims(t, base, base, other, other)}
+	var mute atomic.Bool
+	endpoints := b.sims.Endpoints()
+	for i := range endpoints {
+		endpoints[i].Address = muted(t, endpoints[i].Address, &mute)
+	}
+	b.stack = harness.ForTest(t, harness.Options{Concurrency: 2, Endpoints: endpoints, Config: []byte(served)})
+	traffic.Until(t, "models are known", func() error {
+		return errors.Join(b.goTo("base", "sim-0", "sim-1"), b.goTo("other", "sim-2", "sim-3"))
+	})
+	sent, end := b.asking("base", "other")
+	defer end()
+	mute.Store(true)
+	for range 2 {
+		if err := b.stack.StartAgent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		traffic.Until(t, "the agent to be asked", func() error {
+			if s := b.status(); len(s.Nodes) != 1 || len(s.Nodes[0].Workers) == 0 {
+				return fmt.Errorf("nobody reports: %+v", s.Nodes)
+			}
+			return nil
+		})
+		more(t, sent, 300)
+	}
+	mute.Store(false)
+	more(t, sent, 300)
+}
+
+// muted returns the address of a proxy of an endpoint that answers 503 when it is asked for models, as long as mute says so.
+func muted(t *testing.T, address string, mute *atomic.Bool) string {
+	t.Helper()
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" && mute.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return strings.TrimPrefix(srv.URL, "http://")
 }

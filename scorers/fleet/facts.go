@@ -47,8 +47,9 @@ type known struct {
 	sum     uint64
 	read    bool // facts were read since the wants changed
 
-	labels []span // by slot, then by key
-	arena  []byte // values
+	labels []span   // by slot, then by key
+	arena  []byte   // values
+	models []uint64 // the models of the facts before, to be written over
 	hash   []uint64
 	attrs  []int // by AttrID: index in the source
 }

@@ -52,7 +52,8 @@ func (t *Table) takeKeys(f Facts) {
 func (t *Table) takeLabels(f Facts) {
 	v, k := &t.view, &t.known
 	k.arena = k.arena[:0]
-	v.Models.Hash, v.Models.Asked = v.Models.Hash[:0], f.AsksModels()
+	before := v.Models.Hash
+	v.Models.Hash, v.Models.Asked = k.models[:0], f.AsksModels()
 	for i, s := range t.order {
 		if s < 0 {
 			continue
@@ -67,12 +68,19 @@ func (t *Table) takeLabels(f Facts) {
 		}
 		v.Rank[s] = int32(f.Rank(i))
 		if k.wants.Models {
-			start := len(v.Models.Hash)
-			v.Models.Hash, v.Models.Known[s] = f.AppendModels(v.Models.Hash, i)
+			start, was, known := len(v.Models.Hash), v.Models.Known[s], false
+			v.Models.Hash, known = f.AppendModels(v.Models.Hash, i)
+			if !known && was && v.Models.Asked {
+				// A source that has just begun to ask: what the one before knew counts until an answer comes.
+				old := v.Models.Off[s]
+				v.Models.Hash, known = append(v.Models.Hash, before[old:old+v.Models.Len[s]]...), true
+			}
+			v.Models.Known[s] = known
 			v.Models.Off[s], v.Models.Len[s] = int32(start), int32(len(v.Models.Hash)-start)
-			v.Models.Asked = v.Models.Asked || v.Models.Known[s] // who tells of models was asked
 		}
 	}
+	k.models = before
+	v.Models.Asked = v.Models.Asked || len(v.Models.Hash) > 0 // who tells of models was asked
 }
 
 // takeNumbers takes over adapters and attributes, which change with every scrape.
