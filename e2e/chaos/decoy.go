@@ -44,8 +44,8 @@ func (d *decoy) serve(c net.Conn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
 	line, _ := bufio.NewReader(c).ReadString('\n')
-	if strings.HasPrefix(line, "GET /metrics") {
-		// The agent may still ask a draining endpoint.
+	if strings.HasPrefix(line, "GET /metrics ") || strings.HasPrefix(line, "GET /sim/stats ") {
+		// The agent may still ask a draining endpoint, and the run itself one that has just been stopped.
 		fmt.Fprint(c, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 		return
 	}

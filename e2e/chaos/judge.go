@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Check is one thing that has to hold throughout a run.
@@ -98,7 +99,8 @@ func (rec *record) faultReports(verdicts []verdict) []FaultReport {
 		switch f.Kind {
 		case Trap:
 			n, own, others := rec.underWay(f)
-			all[i].Note = fmt.Sprintf("worker %d; of %d requests under way %d are known to be of it and %d to be of others", f.worker, n, own, others)
+			all[i].Note = fmt.Sprintf("worker %d; of %d requests under way %d are known to be of it and %d to be of others; hit rate %.3f in the 5 s before, %.3f from 2 to 5 s after",
+				f.worker, n, own, others, rec.hits(f.Begin.Add(-5*time.Second), f.Begin), rec.hits(f.Begin.Add(2*time.Second), f.Begin.Add(5*time.Second)))
 		case Stop:
 			all[i].Note = fmt.Sprintf("%d requests were answered by others after the first-byte timeout", rec.movedOn(f))
 		}

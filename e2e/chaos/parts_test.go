@@ -67,13 +67,13 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestDecoy wants a decoy to write down requests, but for metrics.
+// TestDecoy wants a decoy to write down requests, but for metrics and what a run asks.
 func TestDecoy(t *testing.T) {
 	d, err := newDecoy("127.0.0.1:0", "a test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/metrics", chatPath} {
+	for _, path := range []string{"/metrics", "/sim/stats", chatPath} {
 		resp, err := http.Get("http://" + d.addr() + path)
 		if err != nil {
 			t.Fatal(err)

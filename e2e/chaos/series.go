@@ -81,6 +81,18 @@ func (rec *record) errorsOverTime() map[string][]point {
 	return all
 }
 
+// hits is the share of cached tokens in the prompts of successes that began within a time; 0 if there are none.
+func (rec *record) hits(from, to time.Time) float64 {
+	cached, prompt := 0, 0
+	for i := range rec.outcomes {
+		if o := &rec.outcomes[i]; o.Class == Success && !o.Start.Before(from) && o.Start.Before(to) {
+			cached += o.CachedTokens
+			prompt += o.PromptTokens
+		}
+	}
+	return float64(cached) / float64(max(prompt, 1))
+}
+
 // hitRate is the share of cached tokens in the prompts of successes, by the time at which they began.
 func (rec *record) hitRate() []point {
 	bins := int(rec.end.Sub(rec.start)/hitBin) + 1
