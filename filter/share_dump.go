@@ -82,10 +82,11 @@ func (v *VM) storeChunk() {
 	d.chunk++
 }
 
-// restore reads at most limit chunks of the dump, once the endpoints are known. What was learned meanwhile counts as newer.
+// restore reads at most limit chunks of the dump. It follows refresh, which has made the endpoints known if there is a snapshot.
+// What was learned meanwhile counts as newer.
 func (v *VM) restore(limit int) {
 	d := &v.share.dump
-	if d.restored || v.plan.Agent.Cluster != "" && v.intake.version == 0 {
+	if d.restored {
 		return
 	}
 	if !d.opened {

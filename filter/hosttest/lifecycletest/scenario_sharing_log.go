@@ -160,12 +160,13 @@ func logIsBounded(t *testing.T, s Subject) {
 // restoredFromDump rebuilds a VM: it knows what was sent long ago from the dump, and the newest from the logs, also what it has
 // sent itself.
 func restoredFromDump(t *testing.T, s Subject) {
-	for _, agent := range []bool{true, false} {
+	for _, agent := range []string{"there", "unreachable", "none"} {
 		w := single(t, s, 4)
-		if agent {
+		switch agent {
+		case "there":
 			w.listen()
 			w.Agent.Publish(2, Loaded(2, func(_ int, e *snapshot.Endpoint) { e.NumBlocks = 1 << 16 }, 1, 2, 3, 4))
-		} else {
+		case "none":
 			edge(w.plan)
 		}
 		k := w.workers(3)
@@ -191,7 +192,7 @@ func restoredFromDump(t *testing.T, s Subject) {
 		k[1].Rebuild()
 		w.Run(500 * time.Millisecond)
 		for i := range 20 {
-			w.known(k[1], i, "after the rebuild, agent "+strconv.FormatBool(agent))
+			w.known(k[1], i, "after the rebuild, agent "+agent)
 		}
 		w.Run(200 * time.Millisecond)
 		if w.Metric("zerohop_sharing_restored_blocks_total").Value == 0 {
