@@ -27,6 +27,7 @@ const (
 	cToolsVerbatim         // prompts whose tools were too large or deep to be sorted
 	cHostErrors            // destinations that Envoy did not take
 	cRejected              // requests answered 400 for their body, under parity epp
+	cUnmoved               // requests that another endpoint served when it was no longer known what was recorded for the first
 	cLatePicks             // picks that plugins were not told of, for another decision had begun
 	cExplainRefused        // requests for explanations from outside of the trusted networks
 	cHeadersDropped        // values of headers that plugins read which were too long to be kept
@@ -64,6 +65,7 @@ var counterNames = [counters]string{
 	cToolsVerbatim:  "zerohop_tools_verbatim_total",
 	cHostErrors:     "zerohop_host_errors_total",
 	cRejected:       "zerohop_rejected_bodies_total",
+	cUnmoved:        "zerohop_unmoved_total",
 	cLatePicks:      "zerohop_late_picks_total",
 	cExplainRefused: "zerohop_explain_refused_total",
 	cHeadersDropped: "zerohop_dropped_headers_total",
@@ -187,6 +189,7 @@ func (t *stats) adopt(s *sched.Stats) {
 	t.n[cNeutral] = int64(s.Neutral)
 	t.n[cClamped] = int64(s.Clamped)
 	t.n[cEvicted] = int64(s.IndexEvicted)
+	t.n[cUnmoved] = int64(s.Unmoved)
 	t.n[cLatePicks] = int64(s.LatePicks)
 	t.n[cUniversal] = int64(s.UniversalHits)
 	t.n[cSessions] = int64(s.Replaced)

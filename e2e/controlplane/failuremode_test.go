@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -22,6 +23,24 @@ func withoutEndpoints(bootstrap []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%d lists of endpoints in the bootstrap, want 1", n)
 	}
 	return planEndpoints.ReplaceAll(bootstrap, []byte(`"endpoints": []`)), nil
+}
+
+// TestBootstrapWithRefusedPlan checks that Envoy does not start on a plan that the module cannot run, and says why.
+func TestBootstrapWithRefusedPlan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real Envoy")
+	}
+	s, err := harness.Start(t.Context(), harness.Options{
+		Endpoints: []harness.Endpoint{{Name: "a", Address: "127.0.0.1:1"}}, WithoutAgent: true,
+		Edit: func(b []byte) ([]byte, error) { return bytes.Replace(b, []byte(`"version": 1,`), []byte(`"version": 99,`), 1), nil },
+	})
+	if err == nil {
+		s.Close()
+		t.Fatal("Envoy started")
+	}
+	if !strings.Contains(err.Error(), "this plan has version 99, which needs a newer zerohop.wasm") {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestRefusedPlanKeepsFailureMode sends as the first plan one that the module cannot run, and that has the other failure mode: the

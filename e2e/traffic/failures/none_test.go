@@ -64,11 +64,11 @@ func noEndpoints(t *testing.T, mode, failureMode string, check func(*testing.T, 
 	for _, req := range requests {
 		r := b.Do(t, req)
 		check(t, b, r)
-		if p := b.Pick(t, r.ID); p.Endpoint != "-" || p.Reason != "no_endpoints" || p.Attempts != 0 {
-			t.Errorf("picked %+v, want nothing for want of endpoints", p)
+		if p := b.Pick(t, r.ID); p.Endpoint != "-" || p.Reason != "agent_unreachable" || p.Attempts != 0 {
+			t.Errorf("picked %+v, want nothing for want of an agent", p)
 		}
 	}
-	b.WaitCounters(t, map[string]float64{"zerohop_fallback_no_endpoints_total": float64(len(requests))})
+	b.WaitCounters(t, map[string]float64{"zerohop_fallback_agent_unreachable_total": float64(len(requests))})
 	if err := b.StartAgent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func refused(t *testing.T, b *traffic.Bed, r *traffic.Response) {
 	if err := json.Unmarshal(r.Body, &body); err != nil {
 		t.Errorf("body %q: %v", r.Body, err)
 	}
-	if r.Status != http.StatusServiceUnavailable || r.Header.Get(names.HeaderDropReason) != "rejected-no-endpoints" ||
-		r.Header.Get("Content-Type") != "application/json" || body.Error.Code != "no_endpoints" || body.Error.Message == "" {
+	if r.Status != http.StatusServiceUnavailable || r.Header.Get(names.HeaderDropReason) != "rejected-agent-unreachable" ||
+		r.Header.Get("Content-Type") != "application/json" || body.Error.Code != "agent_unreachable" || body.Error.Message == "" {
 		t.Errorf("status %d, headers %v, body %s", r.Status, r.Header, r.Body)
 	}
-	if got := b.Entry(t, r.ID).String("details"); !strings.Contains(got, "zerohop_no_endpoints") {
+	if got := b.Entry(t, r.ID).String("details"); !strings.Contains(got, "zerohop_agent_unreachable") {
 		t.Errorf("the access log gives %q as the reason", got)
 	}
 }
