@@ -90,7 +90,7 @@ func judge(rec *record) *Report {
 
 // faultReports lists the faults with the errors that are put down to them.
 func (rec *record) faultReports(verdicts []verdict) []FaultReport {
-	var all []FaultReport
+	all := make([]FaultReport, 0, len(rec.faults))
 	for i := range rec.faults {
 		f := &rec.faults[i]
 		all = append(all, FaultReport{

@@ -42,7 +42,7 @@ type plot struct {
 
 // curvesOf orders curves by name.
 func curvesOf(m map[string][]point) []curve {
-	var all []curve
+	all := make([]curve, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		all = append(all, curve{name, m[name]})
 	}

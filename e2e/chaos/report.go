@@ -57,11 +57,12 @@ func (rep *Report) html() (string, error) {
 	for _, p := range rep.Series.InFlight["clients"] {
 		length = max(length, p.X)
 	}
-	var plots []template.HTML
-	for _, p := range rep.plots(length) {
+	drawn := rep.plots(length)
+	plots := make([]template.HTML, 0, len(drawn))
+	for _, p := range drawn {
 		plots = append(plots, template.HTML(p.svg())) // made of numbers and escaped names
 	}
-	var rows []row
+	rows := make([]row, 0, len(rep.Faults))
 	for i, f := range rep.Faults {
 		rows = append(rows, row{Number: i + 1, FaultReport: f, Costs: strings.ReplaceAll(ruleOf(f.Kind).Costs, "`", ""), Caused: counts(f.Errors), Bad: f.Problem != ""})
 	}
@@ -83,11 +84,11 @@ func (rep *Report) plots(length float64) []plot {
 
 // counts lists numbers by name.
 func counts(m map[string]int) string {
-	var parts []string
+	parts := make([]string, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, fmt.Sprintf("%d %s", m[name], name))
 	}
-	if parts == nil {
+	if len(parts) == 0 {
 		return none
 	}
 	return strings.Join(parts, ", ")
