@@ -314,6 +314,11 @@ func TestFragments(t *testing.T) {
 			}
 			return v
 		}, nil, []string{"concurrency"}},
+		{"retries that the plan does not allow", func(t *testing.T) any {
+			v := committed(t)
+			set(t, v, picked+"/route/retry_policy/retry_on", "connect-failure, refused-stream, reset")
+			return v
+		}, nil, []string{"concurrency", "retry-twice"}},
 		{"policy of the virtual host", func(t *testing.T) any {
 			v := committed(t)
 			set(t, v, host+"/retry_policy", at(t, v, picked+"/route/retry_policy"))
