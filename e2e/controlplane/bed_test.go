@@ -107,10 +107,8 @@ type polls struct {
 	rest time.Duration // the longest time between two
 }
 
-type workerKey struct {
-	process uint64
-	number  uint16
-}
+// workerKey is a VM. One that the machine has kept waiting may have another number afterwards.
+type workerKey struct{ process, epoch uint64 }
 
 // serve answers polls until the end of the test.
 func (r *reports) serve(t *testing.T, address string) {
@@ -210,7 +208,7 @@ func (r *reports) add(v report.View) {
 	for it := v.Records(); it.Next(); {
 		var w report.Worker
 		it.Record.Worker(&w)
-		r.workers[workerKey{v.Process(), w.Number}] = w
+		r.workers[workerKey{v.Process(), w.Epoch}] = w
 	}
 }
 
