@@ -37,13 +37,12 @@ const (
 
 // ShareWith has every pick, change of health and event of a plugin from now on appended to l, one record each, numbered from 1
 // in the given epoch, and makes Vector and Merge work. A nil Log ends that: the worker is alone, as it is from the start, and
-// nothing of its peers counts.
+// nothing of its peers counts. Numbers go on if the epoch is the same again.
 func (s *Scheduler) ShareWith(l Log, epoch uint64) {
 	x := &s.share
-	if l == nil || epoch != x.epoch {
-		x.seq = 0
+	if x.log = l; l != nil && epoch != x.epoch {
+		x.seq, x.epoch = 0, epoch
 	}
-	x.log, x.epoch = l, epoch
 	s.fleet.Share(l != nil)
 	s.fleet.TakeTransitions()
 }

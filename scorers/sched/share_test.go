@@ -11,6 +11,7 @@ import (
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/fleet"
 	"github.com/zerohop/zerohop/shared/loads"
+	"github.com/zerohop/zerohop/shared/picklog"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -414,6 +415,42 @@ func TestOnlyPicksAreLogged(t *testing.T) {
 		if st.do(); st.want >= 0 && logged()-before != st.want {
 			t.Errorf("%s: %d records, want %d", st.name, logged()-before, st.want)
 		}
+	}
+}
+
+// TestNumbersOfRecords turns sharing off and on: numbers begin at 1 in each epoch, and never stand for two records.
+func TestNumbersOfRecords(t *testing.T) {
+	x := newProcess(t, 1, testPlan(2))
+	s, l := x.s[0], x.log[0]
+	pick := func() {
+		q := x.send(0, 1000*ms, []uint64{1}, "")
+		s.Done(1001*ms, &q.d, false)
+	}
+	head := func() uint64 {
+		v, err := loads.Open(s.Vector(1002*ms, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Head
+	}
+	pick()
+	s.ShareWith(nil, 0)
+	p := promptOf([]uint64{1})
+	var d Decision
+	s.Decide(1003*ms, p, &d)
+	s.Commit(1003*ms, p, &d)
+	s.ShareWith(l, 100)
+	pick()
+	if n := head(); n != 2 || picklog.Seq(l.records[1]) != 2 {
+		t.Errorf("head %d after two picks with peers", n)
+	}
+	s.ShareWith(l, 200)
+	if n := head(); n != 0 {
+		t.Errorf("head %d in an epoch without records", n)
+	}
+	pick()
+	if n := head(); n != 1 || picklog.Seq(l.records[2]) != 1 {
+		t.Errorf("head %d after the first pick of an epoch", n)
 	}
 }
 
