@@ -126,7 +126,8 @@ func (h *warmHost) configure(mode string) {
 	h.snapshot = []byte(warmSnapshot)
 }
 
-func (h *warmHost) Now() uint64                                             { h.now += 2e6; return h.now }
+func (h *warmHost) Now() uint64 { h.now += 2e6; return h.now }
+
 func (h *warmHost) Random() uint64                                          { h.random += 2; return h.random }
 func (h *warmHost) Use(uint32) bool                                         { return true }
 func (h *warmHost) RequestHeaders() []byte                                  { return h.headers }

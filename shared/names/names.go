@@ -148,7 +148,7 @@ func KeyLog(i, k int) string {
 
 // LogKeys returns KeyLog(i, 0) to KeyLog(i, LogSlots-1) in one string, one after the other. All have the same length.
 func LogKeys(i int) string {
-	var b []byte
+	b := make([]byte, 0, LogSlots*len(KeyLog(i, 0)))
 	for k := range LogSlots {
 		b = append(b, KeyLog(i, k)...)
 	}
