@@ -16,6 +16,7 @@ import (
 
 	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/e2e/traffic"
+	"github.com/zerohop/zerohop/e2e/vllmsim/simserver"
 	"github.com/zerohop/zerohop/shared/names"
 )
 
@@ -61,8 +62,10 @@ func TestExplained(t *testing.T) {
 		t.Run("headers", func(t *testing.T) { headers(t, b) })
 		t.Run("headers to one that does not ask", func(t *testing.T) { unasked(t, b) })
 		t.Run("dry run", func(t *testing.T) { dryRun(t, b) })
+		t.Run("dry run by GET", func(t *testing.T) { byGet(t, b) })
 		t.Run("chain", func(t *testing.T) { chain(t, b) })
 		t.Run("command", func(t *testing.T) { command(t, b) })
+		t.Run("held", func(t *testing.T) { held(t, b) })
 	})
 }
 
@@ -200,4 +203,41 @@ func TestNotExplained(t *testing.T) {
 			b.WaitCounters(t, map[string]float64{"zerohop_explain_refused_total": c.refused})
 		})
 	}
+}
+
+func byGet(t *testing.T, b *traffic.Bed) {
+	for _, http2 := range []bool{false, true} {
+		r := b.Do(t, traffic.Request{Method: http.MethodGet, Path: dryRunPath, HTTP2: http2})
+		if r.Status != http.StatusMethodNotAllowed || r.Header.Get("Allow") != http.MethodPost || r.Header.Get(names.HeaderExplain) != names.ExplainDryRun {
+			t.Errorf("status %d, headers %v", r.Status, r.Header)
+		}
+	}
+}
+
+// held has an endpoint fail until it is cooled down, and wants explanations to say so.
+func held(t *testing.T, b *traffic.Bed) {
+	broken := b.Sims[1]
+	traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestReset}}, broken)
+	traffic.Until(t, "the endpoint to be held", func() error {
+		b.Do(t, traffic.Request{Body: traffic.ChatBody("hello")})
+		r := b.Do(t, traffic.Request{Path: dryRunPath, Body: traffic.ChatBody("hello")})
+		var a struct {
+			Held []struct {
+				Address, Why string
+				LeftMs       int
+			}
+		}
+		if err := json.Unmarshal(r.Body, &a); err != nil {
+			return err
+		}
+		if len(a.Held) != 1 || a.Held[0].Address != broken.Addr() || a.Held[0].Why != "cooling" || a.Held[0].LeftMs <= 0 {
+			return fmt.Errorf("held %+v", a.Held)
+		}
+		e := b.Do(t, traffic.Request{Body: traffic.ChatBody("hello"), Header: asked()})
+		if got := e.Header.Get(names.HeaderHeld); !strings.HasPrefix(got, broken.Addr()+"=cooling left_ms=") {
+			return fmt.Errorf("%s: %q", names.HeaderHeld, got)
+		}
+		return nil
+	})
+	b.Heal(t)
 }
