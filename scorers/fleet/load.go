@@ -125,7 +125,9 @@ func (t *Table) recount() {
 
 // setWaiting computes the effective number of waiting requests. It is what was scraped plus a share for each pick since, own
 // or a peer's; an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no endpoint
-// has fresh metrics, what was sent is all that is known.
+// has fresh metrics, what was sent is all that is known. It is not copied into its callers, for the size of the module.
+//
+//go:noinline
 func (t *Table) setWaiting(s int32) {
 	if t.plain {
 		t.view.Waiting[s] = t.view.Queue[s]

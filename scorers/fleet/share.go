@@ -135,8 +135,10 @@ func (p *peer) entry(i int) (e loads.Entry) {
 // meet makes room for the entries of a peer that has none, all of them zero, and finds their slots.
 func (t *Table) meet(p *peer, v *loads.View) {
 	p.epoch, p.layout, p.stride = v.Epoch, v.Layout, v.Stride()
-	for i := range v.Len() {
-		p.slots, p.seen = append(p.slots, t.slotOf(v.ID(i))), append(p.seen, false)
+	extend(&p.slots, v.Len())
+	extend(&p.seen, v.Len())
+	for i := range p.slots {
+		p.slots[i] = t.slotOf(v.ID(i))
 	}
 	p.raw = append(p.raw, v.Bytes(0, v.Len())...)
 	clear(p.raw)
