@@ -168,7 +168,8 @@ func releasedOnce(t *testing.T, s Subject) {
 	eachMode(t, s, 4, func(w *world) {
 		k := w.workers(3)
 		r := Chat(ChatBody(short))
-		other := receive(k[2], &r, 1) // makes a count below zero visible
+		w.do(k[1], &r, hosttest.ToEndpoint) // shows that bodies come
+		other := receive(k[2], &r, 1)       // makes a count below zero visible
 		for name, r := range endings() {
 			k[1].Do(&r)
 			w.wantInFlight(name, 1)
