@@ -104,7 +104,7 @@ func (a *explanation) filterRows(row func(string, ...any)) {
 
 // scoreRows list the scores of the best endpoints, times their weights.
 func (a *explanation) scoreRows(row func(string, ...any)) {
-	heads := []string{"ENDPOINT", "NAME", "TOTAL", "MATCHED"}
+	heads := append(make([]string, 0, 4+len(a.Scorers)), "ENDPOINT", "NAME", "TOTAL", "MATCHED")
 	for _, s := range a.Scorers {
 		heads = append(heads, s.Plugin+"*"+number(&s.Weight))
 	}
