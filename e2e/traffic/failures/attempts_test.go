@@ -1,6 +1,7 @@
 package failures
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"sync"
@@ -72,14 +73,47 @@ func TestUnanswered(t *testing.T) {
 	})
 	t.Run("late first byte", func(t *testing.T) { late(t, b) })
 	t.Run("fast errors", func(t *testing.T) { fastErrors(t, b) })
+	t.Run("retry budget", func(t *testing.T) { budget(t, b) })
 	t.Run("counters", b.Agree)
+}
+
+// budget lets all endpoints hang under more requests than may be retried at a time: most of them end with their first attempt.
+func budget(t *testing.T, b *traffic.Bed) {
+	const clients, most, perRound = 300, 3, 90 // retries of a request, and 30 % of the requests, which is more than 64
+	traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestHang}}, b.Sims...)
+	defer func() {
+		b.Heal(t)
+		recovers(t, b, b.Sims...)
+	}()
+	arrived := func() (n uint64) {
+		for _, s := range b.Sims {
+			n += s.Stats().Requests
+		}
+		return n
+	}
+	before := arrived()
+	body := bytes.Replace(traffic.ChatBody(text(600)), []byte("{"), []byte(`{"stream":true,`), 1)
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			if r := b.Do(t, traffic.Request{HTTP2: true, Body: body}); r.Status != http.StatusGatewayTimeout {
+				t.Errorf("status %d, want 504", r.Status)
+			}
+		})
+	}
+	all.Wait()
+	n := arrived() - before
+	t.Logf("%d attempts for %d requests", n, clients)
+	if n <= clients || n > clients+most*perRound {
+		t.Errorf("%d attempts for %d requests, want some more, and at most %d", n, clients, clients+most*perRound)
+	}
 }
 
 // late lets an endpoint hang that has the prefix of a stream.
 func late(t *testing.T, b *traffic.Bed) {
 	chat, sim := place(t, b)
 	traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestHang}}, sim)
-	body := []byte(`{"model":"m","stream":true,"messages":[{"role":"user","content":"` + chat + ` and more"}]}`)
+	body := bytes.Replace(traffic.ChatBody(chat), []byte("{"), []byte(`{"stream":true,`), 1)
 	begin := time.Now()
 	r := b.Do(t, traffic.Request{Body: body})
 	took := time.Since(begin)
