@@ -111,7 +111,8 @@ func (a *explanation) scoreRows(row func(string, ...any)) {
 	row("%s", strings.Join(heads, "\t"))
 	for i := range a.Best {
 		e := &a.Best[i]
-		cells := []string{e.Address, e.Endpoint, number(e.Total), strconv.Itoa(e.Matched)}
+		cells := make([]string, 0, 4+len(e.Scores))
+		cells = append(cells, e.Address, e.Endpoint, number(e.Total), strconv.Itoa(e.Matched))
 		for _, s := range e.Scores {
 			cells = append(cells, number(s))
 		}
