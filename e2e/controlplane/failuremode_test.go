@@ -32,7 +32,9 @@ func TestBootstrapWithRefusedPlan(t *testing.T) {
 	}
 	s, err := harness.Start(t.Context(), harness.Options{
 		Endpoints: []harness.Endpoint{{Name: "a", Address: "127.0.0.1:1"}}, WithoutAgent: true,
-		Edit: func(b []byte) ([]byte, error) { return bytes.Replace(b, []byte(`"version": 1,`), []byte(`"version": 99,`), 1), nil },
+		Edit: func(b []byte) ([]byte, error) {
+			return bytes.Replace(b, []byte(`"version": 1,`), []byte(`"version": 99,`), 1), nil
+		},
 	})
 	if err == nil {
 		s.Close()
