@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(traffic.Main(m)) }
 func TestSteering(t *testing.T) {
 	traffic.EachMode(t, func(t *testing.T, mode string) {
 		b := traffic.Start(t, traffic.Options{
-			Options: harness.Options{DestinationMode: mode, Edit: traffic.FaultyModule},
+			Options: harness.Options{DestinationMode: mode, Edit: traffic.FaultyModule, Attempts: "{retries: unanswered}"},
 			Sim:     traffic.Instant(),
 		})
 		c := traffic.NewCanary(t)
