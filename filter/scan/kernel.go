@@ -33,7 +33,14 @@ func plainLen(b []byte) int {
 			break
 		}
 	}
-	for ; i+8 <= n; i += 8 {
+	return i + shortLen(b[i:])
+}
+
+// shortLen is plainLen for what is usually short.
+func shortLen(b []byte) int {
+	p, n := unsafe.Pointer(unsafe.SliceData(b)), len(b)
+	i := 0
+	for ; i+8 <= n; i += 8 { // loads end at i+8 <= n
 		if m := specials(load(p, i)); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}

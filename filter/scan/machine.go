@@ -127,10 +127,15 @@ func (s *Scanner) run(m *machine, b []byte) {
 		case inSkipped:
 			i = s.skippedBytes(m, b, i)
 		default:
-			if c := b[i]; !isSpace(c) {
+			switch c := b[i]; {
+			case isSpace(c):
+				i++
+			case c == '"' && (m.state == wantKey || m.state == wantKeyOrEnd):
+				i = s.member(m, b, i)
+			default:
 				s.structure(m, c, m.off+i)
+				i++
 			}
-			i++
 		}
 	}
 	m.off += i
@@ -144,8 +149,6 @@ func (s *Scanner) structure(m *machine, c byte, at int) {
 	switch st := m.state; {
 	case st == wantObject && c == '{':
 		m.state = wantKeyOrEnd
-	case (st == wantKey || st == wantKeyOrEnd) && c == '"':
-		m.state, m.sink, m.smallLen = inString, sinkKey, 0
 	case st == wantColon && c == ':':
 		m.state = wantValue
 	case st == wantNext && c == ',':
@@ -161,6 +164,32 @@ func (s *Scanner) structure(m *machine, c byte, at int) {
 	default:
 		s.fail(NotJSON)
 	}
+}
+
+// member takes the key whose quote is b[i], with the colon and the first byte of the value if they follow, and returns the index
+// behind. That is how nearly all keys stand in a body; one with an escape, or that ends behind b, is read as other strings are.
+func (s *Scanner) member(m *machine, b []byte, i int) int {
+	i++
+	end := i + shortLen(b[i:])
+	if end == len(b) || b[end] != '"' {
+		m.state, m.sink, m.smallLen = inString, sinkKey, 0
+		return i
+	}
+	m.cur, m.state = s.lookup(m.ctx, b[i:end]), wantColon
+	i = end + 1
+	if i == len(b) || b[i] != ':' {
+		return i
+	}
+	m.state = wantValue
+	i++
+	if i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i == len(b) || kindOf[b[i]] == kindNone {
+		return i
+	}
+	s.startValue(m, b[i], m.off+i)
+	return i + 1
 }
 
 // startValue begins the value whose first byte, at offset at, is c.
