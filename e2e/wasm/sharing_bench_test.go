@@ -1,0 +1,69 @@
+package wasm
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/zerohop/zerohop/filter/hosttest"
+	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
+	"github.com/zerohop/zerohop/shared/plan"
+)
+
+// BenchmarkSharing is a request of 6 KB, 70 % of which others share, on four workers in turn, with all that their VMs and the main
+// thread's do for it: with sharing and without, in turn, the best round of each. The host is emulated.
+func BenchmarkSharing(b *testing.B) {
+	for _, every := range []time.Duration{500 * time.Microsecond, 50 * time.Microsecond} {
+		for _, s := range subjects {
+			b.Run(strconv.Itoa(int(time.Second/every))+" a second/"+s.name, func(b *testing.B) {
+				shared, alone := sharers(b, s.make, plan.SharingProcess), sharers(b, s.make, plan.SharingWorker)
+				on, off := time.Duration(1<<62), time.Duration(1<<62)
+				i := 0
+				for b.Loop() {
+					on = min(on, sharingRound(b, shared, i, every))
+					off = min(off, sharingRound(b, alone, i, every))
+					i++
+				}
+				b.ReportMetric(float64(off.Nanoseconds()), "cpu-ns/alone")
+				b.ReportMetric(float64(on.Nanoseconds()), "cpu-ns/shared")
+				b.ReportMetric(on.Seconds()/off.Seconds(), "ratio")
+			})
+		}
+	}
+}
+
+// sharers starts the VMs of four workers and of the main thread.
+func sharers(b *testing.B, m hosttest.NewModule, mode string) *hosttest.Process {
+	b.Helper()
+	p := hosttest.NewProcess()
+	b.Cleanup(p.Close)
+	pl := lifecycletest.Plan(plan.DestinationHeader, 16)
+	pl.Sharing = plan.DefaultSharing
+	pl.Sharing.Mode = mode
+	for range 5 {
+		if w := p.AddWorker(m); !w.LoadBoth(plan.Append(nil, pl)) {
+			b.Fatalf("plan refused: %v %v", p.Logs, p.Faults)
+		}
+	}
+	p.Run(300 * time.Millisecond)
+	return p
+}
+
+// sharingRound returns the processor time of a request, of one for each of 64 prompts.
+func sharingRound(b *testing.B, p *hosttest.Process, round int, every time.Duration) time.Duration {
+	const requests = 64
+	chats := make([]hosttest.Request, requests)
+	for k := range chats {
+		text := lifecycletest.Text("group"+strconv.Itoa(k%16), 4200) + lifecycletest.Text(strconv.Itoa(round*requests+k), 1800)
+		chats[k] = lifecycletest.Chat(lifecycletest.ChatBody(text))
+	}
+	before := cpuTime(b)
+	for k := range chats {
+		p.Workers[1+k%4].Do(&chats[k])
+		p.Advance(every)
+	}
+	for _, w := range p.Workers { // the main thread's VM has no request to look for
+		w.Tick()
+	}
+	return (cpuTime(b) - before) / requests
+}
