@@ -125,6 +125,9 @@ func (t *Table) Owe(now uint64, slot int32) {
 	h.owed++
 }
 
+// Owed returns the number of streaming requests of this worker at slot that have no first byte.
+func (t *Table) Owed(slot int32) int32 { return t.health[slot].owed }
+
 // Paid says that such a request is over without a first byte.
 func (t *Table) Paid(slot int32) { t.health[slot].owed-- }
 

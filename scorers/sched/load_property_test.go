@@ -50,6 +50,7 @@ func TestLoadIsNeverNegative(t *testing.T) {
 				d := new(Decision)
 				p := promptOf(rapid.SliceOfN(rapid.Uint64Range(1, 3), 0, 5).Draw(r, "blocks"))
 				p.MaxTokens = rapid.IntRange(0, 200).Draw(r, "cap")
+				p.Streams = rapid.Bool().Draw(r, "stream")
 				s.Decide(now, p, d)
 				s.Commit(now, p, d)
 				live = append(live, d)
@@ -73,12 +74,17 @@ func TestLoadIsNeverNegative(t *testing.T) {
 			},
 			"status": func(r *rapid.T) {
 				_, d := draw(r)
-				s.Status(now, d, rapid.SampledFrom([]int{200, 503}).Draw(r, "code"))
+				s.Status(now, d, rapid.SampledFrom([]int{200, 404, 429, 503}).Draw(r, "code"))
 			},
 			"first byte": func(r *rapid.T) {
 				_, d := draw(r)
 				s.FirstByte(d)
 			},
+			"began": func(r *rapid.T) {
+				_, d := draw(r)
+				s.Began(now, d)
+			},
+			"sweep": func(*rapid.T) { s.Sweep(now) },
 			"end": func(r *rapid.T) {
 				i, d := draw(r)
 				s.Done(now, d, rapid.Bool().Draw(r, "failed"))
@@ -99,6 +105,19 @@ func TestLoadIsNeverNegative(t *testing.T) {
 					if l.InFlight < 0 || l.Tokens < 0 || l.InFlight == 0 && l.Tokens != 0 {
 						r.Fatalf("%s has %+v", name, l)
 					}
+				}
+				streams := 0
+				for _, slot := range s.fleet.Live() {
+					streams += int(s.fleet.Owed(slot))
+				}
+				want := 0
+				for _, d := range live {
+					if d.State&owesByte != 0 && s.fleet.Valid(d.Cur, d.CurGen) {
+						want++
+					}
+				}
+				if streams != want {
+					r.Fatalf("first bytes of %d streams are awaited, want %d", streams, want)
 				}
 				if requests > len(live) {
 					r.Fatalf("%d requests are booked, of %d", requests, len(live))
