@@ -67,7 +67,8 @@ func TestSharingCalls(t *testing.T) {
 		}
 	}
 	r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("budget", 4000)))
-	p.Run(200 * time.Millisecond) // numbers are taken, peers are known
+	p.Workers[0].Do(&r)
+	p.Run(200 * time.Millisecond) // numbers are taken, peers are known, and there is nothing to restore
 	tests := []struct {
 		name    string
 		before  func() // what happens before the request

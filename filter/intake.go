@@ -124,7 +124,7 @@ func (v *VM) lead(now uint64) {
 		return
 	}
 	was := in.leading
-	in.leading, in.polls = v.holdLease(now), 0
+	in.leading, in.polls = v.holdLease(names.KeyLeader, now), 0
 	if in.leading && !was {
 		v.stats.n[cLeases]++
 	}
@@ -133,9 +133,9 @@ func (v *VM) lead(now uint64) {
 	}
 }
 
-// holdLease reports whether this VM holds the lease, after taking or renewing it where it may.
-func (v *VM) holdLease(now uint64) bool {
-	b, cas := v.host.Shared(names.KeyLeader)
+// holdLease reports whether this VM holds the lease of a key, after taking or renewing it where it may.
+func (v *VM) holdLease(key string, now uint64) bool {
+	b, cas := v.host.Shared(key)
 	if len(b) == stampLen {
 		holder, until := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		if holder != v.epoch && now < until {
@@ -147,7 +147,7 @@ func (v *VM) holdLease(now uint64) bool {
 	st := v.intake.stamp[:]
 	binary.LittleEndian.PutUint64(st, v.epoch)
 	binary.LittleEndian.PutUint64(st[8:], now+leaseNs)
-	return v.host.SetShared(names.KeyLeader, st, cas)
+	return v.host.SetShared(key, st, cas)
 }
 
 // poll asks the agent for a snapshot that is newer than the one in shared data.

@@ -18,8 +18,9 @@ const (
 )
 
 // sharing is what a VM has of what the VMs of one process tell each other by shared data. Under its number each writes its
-// load vector and a ring of log records, and reads those of all others before a decision. The leader writes a dump, from which
-// a VM that knows nothing starts.
+// load vector and a ring of log records, and reads those of all others before a decision. One of them writes a dump, from which
+// a VM that knows nothing starts. A VM that never had a request, as the main thread's, takes over no records: it would keep an
+// index that nobody asks.
 type sharing struct {
 	on       bool
 	interval uint64 // least time between two looks at the others, ns
@@ -96,8 +97,13 @@ func (v *VM) takeOver(now uint64, limit int) {
 			v.readVector(now, i)
 		}
 	}
-	v.fold(limit)
+	if v.serving() {
+		v.fold(limit)
+	}
 }
+
+// serving reports whether this VM has had a request.
+func (v *VM) serving() bool { return v.serial != 0 }
 
 // publish writes what this VM's callback changed: log records before the vector that says that they are there.
 func (v *VM) publish() {
@@ -143,8 +149,12 @@ func (v *VM) shareTick(now uint64) {
 	s.now = now
 	v.takeOver(now, tickBytes)
 	v.write(now)
+	if !v.serving() {
+		return
+	}
 	v.restore(tickChunks)
-	if v.intake.leading && s.dump.restored {
+	s.dump.writes = s.dump.restored && v.holdLease(names.KeyDumper, now)
+	if s.dump.writes {
 		v.writeDump(now)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/zerohop/zerohop/shared/names"
 )
 
-// The dump: what the leader knows, in chunks, so that a VM that starts anew does not start cold.
+// The dump: what one VM that has requests knows, in chunks, so that a VM that starts anew does not start cold.
 const (
 	chunkBytes     = 64 << 10
 	chunksPerTick  = 4   // a million blocks take 3.2 s
@@ -20,8 +20,9 @@ const (
 // directoryLen is the length of the value of names.KeyDumpDirectory.
 const directoryLen = 16
 
-// dump is the state of writing a dump, where this VM leads, and of reading one.
+// dump is the state of writing a dump and of reading one.
 type dump struct {
+	writes  bool // this VM holds the lease
 	cursor  sched.DumpCursor
 	chunk   int    // number of the next chunk to write
 	last    int    // chunks of the last complete dump

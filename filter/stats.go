@@ -100,8 +100,8 @@ type stats struct {
 	snapshotAge uint32 // gauge, ms, set by the leader
 	endpoints   uint32 // gauge, set by the leader
 	overflow    uint32 // gauge: endpoints beyond the configured bound, set by the leader
-	vmBytes     uint32 // gauge: memory of the leader's state, of which each VM has about as much
-	sharedBytes uint32 // gauge: memory of what VMs share, set by the leader
+	vmBytes     uint32 // gauge: memory of the state of the VM that writes the dump; each with requests has about as much
+	sharedBytes uint32 // gauge: memory of what VMs share, set by that VM
 	sharers     uint32 // gauge: VMs that share, set by the leader
 }
 
@@ -177,9 +177,11 @@ func (v *VM) flush(now uint64) {
 		v.host.Record(t.endpoints, uint64(s.Endpoints))
 		v.host.Record(t.overflow, s.Overflow)
 		v.host.Record(t.snapshotAge, v.intake.ageMs(now))
+		v.host.Record(t.sharers, uint64(v.share.vms()))
+	}
+	if v.share.dump.writes {
 		v.host.Record(t.vmBytes, uint64(s.Bytes+v.share.bytes()))
 		v.host.Record(t.sharedBytes, uint64(v.share.sharedBytes()))
-		v.host.Record(t.sharers, uint64(v.share.vms()))
 	}
 }
 

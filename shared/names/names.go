@@ -119,6 +119,8 @@ const (
 	KeyConfirmed = "zerohop.confirmed.v1"
 	// KeyProcess holds 8 bytes, little-endian: a random number that identifies this Envoy process in reports.
 	KeyProcess = "zerohop.process.v1"
+	// KeyDumper holds who writes the dump, as KeyLeader does who leads.
+	KeyDumper = "zerohop.dumper.v1"
 	// KeyDumpDirectory holds 16 bytes, little-endian: u64 chunks of the last complete dump, u64 chunks written of the next one.
 	KeyDumpDirectory = "zerohop.dump_directory.v1"
 	// The keys of KeyWorker and of those below begin and end with these.

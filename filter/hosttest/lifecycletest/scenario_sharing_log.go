@@ -109,7 +109,7 @@ func recordsAreLost(t *testing.T, s Subject) {
 	k := w.workers(2)
 	r := prompt(0)
 	w.do(k[1], &r, hosttest.ToEndpoint)
-	w.Run(100 * time.Millisecond) // the first worker has met the log
+	w.known(k[0], 0, "before") // it has met the log
 	const more = 3000
 	for i := range more {
 		r := Chat(ChatBody(Text("q"+strconv.Itoa(i), 300)))
