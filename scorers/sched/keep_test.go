@@ -222,8 +222,8 @@ func TestKeeper(t *testing.T) {
 // its HTTP server does: it is cooled down, a probe does not bring it back, and another worker learns of it.
 func TestStreamedAnswerTellsByItsFirstByte(t *testing.T) {
 	p := testPlan(2)
-	p.Attempts.FirstByteMs = 2000 // late from 1 s on
 	s, peer := newScheduler(t, p), newScheduler(t, p)
+	s.fleet.Slow(1000 * ms)
 	s.ShareWith(peers{t, []*Scheduler{peer}}, 9)
 	begin := func(now uint64) *Decision {
 		d, pr := new(Decision), promptOf([]uint64{now})

@@ -173,11 +173,8 @@ func (s *Scheduler) Reconfigure(p *plan.Plan) error {
 func (s *Scheduler) install(p *plan.Plan) {
 	s.plan = *p
 	s.cycle = scorers.Cycle{Endpoints: s.fleet.View(), Rand: &s.rand, Pass: s.pass, Request: scorers.Request{Peer: -1}}
-	slow := uint64(fleet.DefaultSlow)
-	if ms := p.Attempts.FirstByteMs; ms > 0 {
-		slow = uint64(ms) * 1e6 / 2 // before Envoy gives the attempt up
-	}
-	s.fleet.Slow(slow)
+	// Who gives attempts longer than that expects queues. A shorter time is meant for headers, which say nothing of the engine.
+	s.fleet.Slow(max(fleet.DefaultSlow, uint64(p.Attempts.FirstByteMs)*1e6/2))
 	s.fleet.CountOwn(p.Parity != plan.ParityEPP)
 	if p.Agent.Cluster == "" {
 		s.received = 0 // what an earlier plan's agent sent is over
