@@ -31,6 +31,7 @@ type Outcome struct {
 	ID        string
 	Start     time.Time
 	FirstByte time.Time // of the response; zero if there was none
+	Began     time.Time // when the endpoint that answered began to, by its journal; zero if unknown
 	End       time.Time
 	Status    int
 	Endpoint  string // that answered

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/zerohop/zerohop/e2e/vllmsim/simserver"
 )
 
 const (
@@ -61,7 +63,8 @@ func (f *Fault) within(s Scope, o *Outcome, end time.Time) bool {
 	case OnEndpoint:
 		return o.Endpoint == f.Target && o.Start.Before(f.over(end).Add(clockSlack)) && o.End.After(f.Begin)
 	case BegunOnEndpoint:
-		return o.Endpoint == f.Target && !o.FirstByte.IsZero() && o.FirstByte.Before(f.Begin.Add(clockSlack)) && o.End.After(f.Begin)
+		// A client with much to do sees the first byte late: the endpoint's journal knows.
+		return o.Endpoint == f.Target && !o.Began.IsZero() && o.Began.Before(f.Begin.Add(clockSlack)) && o.End.After(f.Begin)
 	case OnVM:
 		other := o.Worker != noWorker && f.worker != noWorker && o.Worker != f.worker
 		return !other && o.Start.Before(f.Begin.Add(rebuild)) && o.End.After(f.Begin)
@@ -84,6 +87,22 @@ func (rec *record) findWorkers() {
 			o := &rec.outcomes[j]
 			if f.Kind == Trap && o.Trap && !o.Start.Before(f.Begin) && o.Start.Before(f.over(rec.end)) {
 				f.worker = o.Worker
+			}
+		}
+	}
+}
+
+// findBegins looks up when endpoints began the responses that ended in errors.
+func (rec *record) findBegins() {
+	all := rec.steps()
+	for i := range rec.outcomes {
+		o := &rec.outcomes[i]
+		if !o.failed() {
+			continue
+		}
+		for _, s := range all[o.ID] {
+			if s.Step == simserver.JournalBegan && rec.names[s.addr] == o.Endpoint {
+				o.Began = s.At
 			}
 		}
 	}

@@ -74,6 +74,7 @@ func judge(rec *record) *Report {
 		rep.Rests = append(rep.Rests, r.Took.Seconds())
 	}
 	rec.findWorkers()
+	rec.findBegins()
 	verdicts := rec.explain()
 	rep.Faults = rec.faultReports(verdicts)
 	rep.Checks = []*Check{

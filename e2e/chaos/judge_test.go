@@ -154,12 +154,14 @@ func TestAllows(t *testing.T) {
 		o    Outcome
 		want bool
 	}{
-		{"broken by the kill", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(9), FirstByte: at(9.5), End: at(10.1)}, true},
+		{"broken by the kill", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(9), FirstByte: at(9.5), Began: at(9.4), End: at(10.1)}, true},
+		{"broken by the kill, and seen late", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(9), FirstByte: at(11), Began: at(9.4), End: at(11)}, true},
+		{"broken, and not in the journal", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(9), FirstByte: at(9.5), End: at(10.1)}, false},
 		{"killed without a byte", Kill, Outcome{Class: NoAnswer, Start: at(9), End: at(10.1)}, false},
 		{"killed without a byte, and answered with an error", Kill, Outcome{Class: Unserved, Start: at(9), FirstByte: at(10.1), End: at(10.1)}, false},
-		{"begun after the kill", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(11), FirstByte: at(11.1), End: at(12)}, false},
-		{"broken elsewhere", Kill, Outcome{Class: Cut, Endpoint: "e2", Start: at(9), FirstByte: at(9.5), End: at(10.1)}, false},
-		{"ended before", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(8), FirstByte: at(8.5), End: at(9)}, false},
+		{"begun after the kill", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(11), FirstByte: at(11.1), Began: at(11), End: at(12)}, false},
+		{"broken elsewhere", Kill, Outcome{Class: Cut, Endpoint: "e2", Start: at(9), FirstByte: at(9.5), Began: at(9.4), End: at(10.1)}, false},
+		{"ended before", Kill, Outcome{Class: Cut, Endpoint: "e1", Start: at(8), FirstByte: at(8.5), Began: at(8.4), End: at(9)}, false},
 		{"the endpoint's 500", Errors, Outcome{Class: Status5, Endpoint: "e1", Start: at(12), FirstByte: at(12.1), End: at(12.1)}, true},
 		{"a 500 of another", Errors, Outcome{Class: Status5, Endpoint: "e2", Start: at(12), FirstByte: at(12.1), End: at(12.1)}, false},
 		{"a 500 long after", Errors, Outcome{Class: Status5, Endpoint: "e1", Start: at(16), FirstByte: at(16.1), End: at(16.1)}, false},
