@@ -220,7 +220,9 @@ func (d *director) warn(c *config.Config) {
 	for i := range c.Inactive {
 		d.log.Warn("configuration has something that is not active", "file", d.state.File, "inactive", c.Inactive[i].String())
 	}
-	if c.Zerohop.Agent != d.config.Zerohop.Agent {
+	was, is := d.config.Zerohop.Agent, c.Zerohop.Agent
+	is.MaxSnapshotAge = was.MaxSnapshotAge // the plan has it
+	if is != was {
 		d.log.Warn("changes of agent take effect when the agent starts again", "file", d.state.File)
 	}
 }
