@@ -98,14 +98,25 @@ func TestJudge(t *testing.T) {
 		{"something is left at rest", func(r *record) { r.rests[0].Error = "3 requests" }, "zero at rest"},
 		{"resident memory grows", func(r *record) {
 			for i := range r.samples {
-				r.samples[i].RSS += int64(i) * mib / 2
+				r.samples[i].RSS += int64(i) * mib
 			}
 		}, "Envoy's memory"},
 		{"linear memory grows", func(r *record) {
 			for i := range r.samples {
+				r.samples[i].Linear += int64(i) * mib
+			}
+		}, "linear memory"},
+		{"linear memory grows by what a long run is not allowed", func(r *record) {
+			r.opts.length = 10 * time.Minute
+			for i := range r.samples {
 				r.samples[i].Linear += int64(i) * mib / 4
 			}
 		}, "linear memory"},
+		{"linear memory grows by what a short run is allowed", func(r *record) {
+			for i := range r.samples {
+				r.samples[i].Linear += int64(i) * mib / 4
+			}
+		}, ""},
 		{"the agent keeps a huge page", func(r *record) { r.samples[100].AgentRSS = 300 * mib }, "agent's memory"},
 		{"a panic", func(r *record) { r.panics = 1 }, "as planned"},
 		{"a fault could not be made", func(r *record) { r.notes = []string{"no"} }, "as planned"},
