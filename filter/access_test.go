@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,5 +87,20 @@ func TestLogChain(t *testing.T) {
 				t.Errorf("chain %s, want %s", h.chain, got)
 			}
 		})
+	}
+}
+
+func TestAppendInt(t *testing.T) {
+	for _, n := range []int64{0, 9, 10, 99, 100, 123456789, math.MaxInt32, math.MaxUint32, math.MaxUint32 + 1, math.MaxInt64, -1, math.MinInt64} {
+		if got, want := string(appendInt([]byte("x"), " n=", n)), "x n="+strconv.FormatInt(n, 10); got != want {
+			t.Errorf("%d is written as %q, want %q", n, got, want)
+		}
+	}
+}
+
+func BenchmarkAppendInt(b *testing.B) {
+	line := make([]byte, 0, 64)
+	for b.Loop() {
+		line = appendInt(appendInt(line[:0], " tokens=", 150), " block=", 64)
 	}
 }

@@ -55,6 +55,9 @@ type checker struct {
 	found   []fieldError
 }
 
+// add notes a problem. Like the other helpers that are not inlined it has many callers, and they are run once per plan.
+//
+//go:noinline
 func (c *checker) add(path, what string) { c.found = append(c.found, fieldError{path, what}) }
 
 func (c *checker) oneOf(path, got string, known ...string) {
@@ -209,4 +212,6 @@ func (c *checker) unique(names map[string]int, list string, i int, name string) 
 }
 
 // element returns the path of element i of list.
+//
+//go:noinline
 func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

@@ -37,6 +37,8 @@ type reader struct {
 }
 
 // fail records a syntax error at the current position, unless there is one.
+//
+//go:noinline
 func (r *reader) fail(what string) {
 	if r.err == nil {
 		r.err = &syntaxError{r.pos, what}
@@ -50,6 +52,8 @@ func (r *reader) problem(what string) {
 }
 
 // next skips white space and returns the byte at which the next token begins; 0 at the end.
+//
+//go:noinline
 func (r *reader) next() byte {
 	for r.pos < len(r.b) {
 		switch c := r.b[r.pos]; c {
