@@ -95,6 +95,15 @@ func TestJudge(t *testing.T) {
 				r.samples[i].Endpoints = map[string]int{"a0": 9, "a1": 0}
 			}
 		}, "counts in flight"},
+		{"the filters count too much for half a second", func(r *record) {
+			r.samples[200].Agent = map[string]int{"a0": 9, "a1": 0}
+			r.samples[201].Agent = map[string]int{"a0": 9, "a1": 0}
+		}, ""},
+		{"the filters count a little too much everywhere", func(r *record) {
+			for i := 200; i < 240; i++ {
+				r.samples[i].Agent = map[string]int{"a0": 4, "a1": 3}
+			}
+		}, "counts in flight"},
 		{"something is left at rest", func(r *record) { r.rests[0].Error = "3 requests" }, "zero at rest"},
 		{"resident memory grows", func(r *record) {
 			for i := range r.samples {

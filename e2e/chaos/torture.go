@@ -59,7 +59,7 @@ func torture(ctx context.Context, o options, plan Schedule) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &record{opts: o, schedule: plan, start: time.Now(), names: map[string]string{}}
+	rec := &record{opts: o, schedule: plan, start: time.Now(), names: map[string]string{"": "all endpoints"}}
 	for _, e := range b.endpoints {
 		rec.names[e.addr] = e.name
 	}
