@@ -32,7 +32,7 @@ func sharedOf(workers int) string { return fmt.Sprintf("shared-%d", workers) }
 // sharingStarts returns, for each number of workers, an Envoy without filter, one whose workers know their own traffic only,
 // and one whose workers share what they know.
 func sharingStarts(ctx context.Context, dir string, servers *backends) []start {
-	var list []start
+	list := make([]start, 0, 3*len(sharingWorkers))
 	for _, n := range sharingWorkers {
 		list = append(list,
 			start{directOf(n), func() (*variant, error) { return startStatic(ctx, dir, directOf(n), "", n, servers.addrs()) }},
