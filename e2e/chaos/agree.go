@@ -58,7 +58,7 @@ func (rec *record) checkAgreement() *Check {
 			judge(i, addr, reported, low, high, transitOf(clients))
 		}
 		if low, high := rec.waiting(i); !rec.disturbed("", s.At) {
-			judge(i, "", total, low, high, transitOf(0))
+			judge(i, "", total, low, high, transitOf(high)) // workers report at different times
 		}
 	}
 	if n == 0 {

@@ -101,7 +101,7 @@ func TestJudge(t *testing.T) {
 		}, ""},
 		{"the filters count a little too much everywhere", func(r *record) {
 			for i := 200; i < 240; i++ {
-				r.samples[i].Agent = map[string]int{"a0": 4, "a1": 3}
+				r.samples[i].Agent = map[string]int{"a0": 4, "a1": 4}
 			}
 		}, "counts in flight"},
 		{"something is left at rest", func(r *record) { r.rests[0].Error = "3 requests" }, "zero at rest"},
