@@ -43,9 +43,9 @@ func (x *Index) Record(chain []uint64, slot int32) int {
 
 // locate fills path with the place of each block of chain, and returns how many of them slot holds already. It ends early
 // at a block that stands in the chain for the second time (hashes can be forged), as a record has one place in the list.
-// The record of a block is usually the one behind that of the block before, since they were last used together. Whoever
-// holds a block holds the one before it, because that was used at the same time or later; so after a block that nobody holds
-// the search is over.
+// The record of a block is usually the one behind that of the block before, since they were last used together; then nothing
+// has to be looked up. Whoever holds a block holds the one before it, because that was used at the same time or later; so after
+// a block that nobody holds the search is over.
 func (x *Index) locate(chain []uint64, slot uint32) int {
 	if cap(x.path) < len(chain) {
 		x.path = make([]place, len(chain), 2*len(chain))
@@ -53,18 +53,19 @@ func (x *Index) locate(chain []uint64, slot uint32) int {
 	x.path = x.path[:len(chain)]
 	held, last := 0, uint32(0)
 	for i, key := range chain {
-		e := x.entryOf(i, key)
-		if e == 0 {
-			clear(x.path[i:])
-			break
-		}
-		r := uint32(0)
-		if x.held(e, slot) {
-			if next := x.recs[last].next; last != 0 && next != 0 && x.recs[next].entry == e {
-				r = next
-			} else {
+		r := x.recs[last].next
+		e := x.recs[r].entry
+		if r == 0 || last == 0 || x.entries[e].key != key {
+			if e = x.entryOf(i, key); e == 0 {
+				clear(x.path[i:])
+				break
+			}
+			r = 0
+			if x.held(e, slot) {
 				r = x.findRecord(e, slot)
 			}
+		}
+		if r != 0 {
 			if x.recs[r].slot&onPath != 0 {
 				x.path = x.path[:i]
 				break
