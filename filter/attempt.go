@@ -154,7 +154,7 @@ func (v *VM) fromEndpoint(s *stream) bool {
 	addr := v.host.Property(names.PropertyUpstreamAddress)
 	if addr != nil && s.how == byList {
 		slot := v.sched.Find(&s.d, addr) // before the next host call takes addr away
-		v.sched.Redirect(v.host.Now(), &s.d, slot)
+		v.sched.Redirect(v.clock(), &s.d, slot)
 	}
 	return addr != nil
 }
@@ -166,7 +166,7 @@ func (v *VM) answered(s *stream, endOfStream bool) int {
 	}
 	s.responded = true
 	code := statusCode(v.host.ResponseHeader(":status"))
-	now := v.host.Now()
+	now := v.clock()
 	v.sched.Status(now, &s.d, code)
 	if endOfStream {
 		s.firstByte = true

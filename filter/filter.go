@@ -146,9 +146,9 @@ func (v *VM) Tick(id uint32) {
 	v.refresh(now) // before a poll says what this VM has
 	v.record(now)
 	v.lead(now)
-	v.shareTick(now)
-	v.watchBodies(now)
 	v.sched.Sweep(now)
+	v.shareTick(now) // others get to know what the sweep found
+	v.watchBodies(now)
 	v.flush(now)
 	v.heap.check(v.host)
 }

@@ -53,9 +53,12 @@ func (v *VM) readVector(now uint64, i int) {
 	var view loads.View
 	if fresh {
 		var err error
-		if view, err = loads.Open(b); err != nil || view.Epoch == v.epoch {
+		switch view, err = loads.Open(b); {
+		case err != nil || view.Epoch == v.epoch:
 			p.cas, p.at = cas, 0 // broken, or this VM's own under a number that it has lost
-		} else {
+		case p.counts && view.Epoch != p.epoch && now >= view.At+loadLifeNs:
+			p.cas, fresh = cas, false // of a VM that has not noticed yet that it has lost the number
+		default:
 			p.read(cas, len(b), &view)
 		}
 	}

@@ -86,7 +86,7 @@ func (v *VM) endStream(ref int32) {
 	}
 	now := uint64(0) // needed only where the answer did not say how the endpoint is
 	if !s.responded {
-		now = v.host.Now()
+		now = v.clock()
 	}
 	// A reply without an attempt, such as Envoy's 413, says nothing about the endpoint.
 	v.sched.Done(now, &s.d, s.attempts && s.replied && !s.responded)

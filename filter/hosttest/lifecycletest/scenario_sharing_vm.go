@@ -38,7 +38,9 @@ func standsStill(t *testing.T, s Subject) {
 	w := newWorld(t, s, edge(Plan(plan.DestinationHeader, 2)))
 	k := w.workers(3)
 	r := Chat(ChatBody(short))
+	w.do(k[0], &r, hosttest.ToEndpoint) // it takes over records
 	open := receive(k[1], &r, 2)
+	old := w.Shared(names.KeyLoad(1))
 	still := w.Workers[1]
 	w.Workers = append(w.Workers[:1:1], w.Workers[2])
 	w.Run(4 * time.Second)
@@ -46,6 +48,7 @@ func standsStill(t *testing.T, s Subject) {
 	w.Run(200 * time.Millisecond)
 	more := receive(w.Workers[2], &r, 3)
 	w.wantInFlight("while it stands still", 3)
+	w.writesOnceMore(old, 3)
 	w.Workers = append(w.Workers, still)
 	more = append(more, receive(still, &r, 1)...)
 	w.wantInFlight("when it goes on", 6)
@@ -53,6 +56,26 @@ func standsStill(t *testing.T, s Subject) {
 	finishOpen(more)
 	w.wantInFlight("at the end", 0)
 	w.check()
+}
+
+// writesOnceMore writes under number 1, which another VM has by now, the old vector of the VM that had it before and has not
+// noticed. The first worker goes on to believe in what the other VM has in flight, and takes over no record again.
+func (w *world) writesOnceMore(old []byte, want int) {
+	w.t.Helper()
+	r := Chat(ChatBody(short))
+	w.do(w.Workers[0], &r, hosttest.ToEndpoint)
+	w.Advance(pause)
+	w.Put(names.KeyLoad(1), old)
+	w.do(w.Workers[0], &r, hosttest.ToEndpoint)
+	if f := w.subject.Load; f != nil && f(w.Workers[0].Module()) != want {
+		w.t.Errorf("an old vector under another's number: %d believed to be in flight, want %d", f(w.Workers[0].Module()), want)
+	}
+	w.Run(200 * time.Millisecond)
+	folded := w.Metric("zerohop_sharing_folded_records_total").Value
+	w.Put(names.KeyLoad(1), old)
+	w.Workers[0].Tick()
+	w.Run(200 * time.Millisecond)
+	w.wantMetric("zerohop_sharing_folded_records_total", folded)
 }
 
 // numberedAtOnce sends a request before the first tick: it counts at once, and so do those of a worker that never ticks.
