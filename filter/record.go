@@ -26,6 +26,7 @@ type reporter struct {
 	workers int      // worker numbers that are known to exist
 
 	wroteAt   uint64 // when the record was written; 0 if it never was
+	refusedAt uint64 // when no number was free; 0 if one always was
 	written   []byte // the record
 	scratch   []byte
 	loads     []report.Endpoint
@@ -48,7 +49,8 @@ func (v *VM) numbered() bool { return v.plan.Agent.Cluster != "" || v.share.on }
 // record writes this worker's record if it has changed or is due. The lease of the number is taken, or found to be lost, just
 // before.
 func (v *VM) record(now uint64) {
-	if r := &v.worker; r.number >= 0 {
+	r := &v.worker
+	if r.number >= 0 {
 		if since := now - r.wroteAt; since < recordEveryNs {
 			return
 		} else if since < heartbeatNs {
@@ -58,12 +60,17 @@ func (v *VM) record(now uint64) {
 			}
 		}
 	}
-	if !v.numbered() {
+	if !v.numbered() || r.refusedAt != 0 && now-r.refusedAt < recordEveryNs {
 		return
 	}
+	r.refusedAt = 0
 	for range leaseTries {
 		cas, ok := v.lease(now)
-		if !ok || v.writeRecord(now, cas) {
+		if !ok {
+			r.refusedAt = now
+			return
+		}
+		if v.writeRecord(now, cas) {
 			return
 		}
 	}
