@@ -53,7 +53,9 @@ func (d *dump) key(chunk int) string {
 func (v *VM) writeDump(now uint64) {
 	d := &v.share.dump
 	if d.chunk == 0 {
-		if now-d.begunAt < dumpEveryNs && d.begunAt != 0 {
+		if d.begunAt == 0 {
+			d.last = v.dumped() // the chunks of another VM are there until they are written over
+		} else if now-d.begunAt < dumpEveryNs {
 			return
 		}
 		d.begunAt = now
@@ -92,10 +94,7 @@ func (v *VM) restore(limit int) {
 	}
 	if !d.opened {
 		d.opened = true
-		if b, _ := v.host.Shared(names.KeyDumpDirectory); len(b) == directoryLen {
-			last, current := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-			d.chunks = int(min(max(last, current), maxChunks))
-		}
+		d.chunks = v.dumped()
 	}
 	for ; limit > 0 && d.read < d.chunks; limit-- {
 		b, _ := v.host.Shared(d.key(d.read))
@@ -104,4 +103,14 @@ func (v *VM) restore(limit int) {
 		d.read++
 	}
 	d.restored = d.read >= d.chunks
+}
+
+// dumped returns the number of chunks in shared data that are of use.
+func (v *VM) dumped() int {
+	b, _ := v.host.Shared(names.KeyDumpDirectory)
+	if len(b) != directoryLen {
+		return 0
+	}
+	last, current := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	return int(min(max(last, current), maxChunks))
 }
