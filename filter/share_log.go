@@ -65,8 +65,7 @@ func (r *ring) flush() {
 	r.dirty = false
 	if r.keys.len == 0 || r.number != v.worker.number {
 		r.number, r.keys = v.worker.number, newLogKeys(v.worker.number)
-		clear(r.sizes[:])
-		r.total = 0
+		r.inherit()
 	}
 	slot := slotOf(r.first)
 	r.store(slot, r.slot)
@@ -74,6 +73,16 @@ func (r *ring) flush() {
 		if r.sizes[old%names.LogSlots] > 0 {
 			r.store(old, nil)
 		}
+	}
+}
+
+// inherit counts what the VM that had the number before has left in shared data: its slots are older than all that follow.
+func (r *ring) inherit() {
+	r.total = 0
+	for k := range r.sizes {
+		b, _ := r.vm.host.Shared(r.keys.at(uint64(k)))
+		r.sizes[k] = int32(len(b))
+		r.total += len(b)
 	}
 }
 
