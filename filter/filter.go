@@ -142,7 +142,7 @@ func (v *VM) Tick(id uint32) {
 	if id != v.active {
 		return
 	}
-	now := v.host.Now()
+	now := v.clock()
 	v.refresh(now) // before a poll says what this VM has
 	v.record(now)
 	v.lead(now)
@@ -208,9 +208,23 @@ func (v *VM) dropRoot(id uint32) {
 	for i := range v.roots {
 		if v.roots[i].id == id {
 			v.roots = append(v.roots[:i], v.roots[i+1:]...)
-			return
+			break
 		}
 	}
+	if id == v.active {
+		v.succeed()
+	}
+}
+
+// succeed lets the newest downstream root that is left act instead of one that has gone, by the same plan.
+func (v *VM) succeed() {
+	v.active = 0
+	for i := range v.roots {
+		if v.roots[i].kind == rootDownstream {
+			v.active = v.roots[i].id
+		}
+	}
+	v.intake.reset(v.plan.Agent.Cluster != "")
 }
 
 // Recovered says that a callback for context id panicked: a bug. The request goes on without a pick, to the fallback
