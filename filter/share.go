@@ -9,6 +9,7 @@ import (
 const (
 	loadLifeNs = 1000e6 // a load vector that is older is that of a VM that is gone, and does not count
 	confirmNs  = 2000e6 // a number whose record is older may have been taken by another VM
+	forgetNs   = 10e9   // the log of a VM that has been gone for so long is emptied: all have taken it over, and the dump has it
 )
 
 // Bounds of the work that one callback does for what other VMs wrote, in bytes of log records. What is left is for the next.
@@ -30,6 +31,7 @@ type sharing struct {
 	ring  ring
 	peers []peer // by worker number, this VM's own included
 	turn  int    // peer to begin the next folding with
+	idle  int    // peer that does not count and was looked at last
 	live  int    // peers whose load counts
 
 	dump dump
@@ -80,25 +82,25 @@ func (v *VM) look(now uint64) {
 	if now-s.lookedAt < s.interval && s.lookedAt != 0 {
 		return
 	}
-	v.takeOver(now, decisionBytes)
+	v.takeOver(now, false)
 	v.restore(decisionChunks)
 }
 
-// takeOver reads the vectors of all others, and at most limit bytes of their logs.
-func (v *VM) takeOver(now uint64, limit int) {
+// takeOver reads the vectors of others, and what is new in their logs. By tick it reads more than before a decision.
+func (v *VM) takeOver(now uint64, tick bool) {
 	s := &v.share
 	s.lookedAt = max(now, 1)
 	v.countWorkers()
 	for len(s.peers) < v.worker.workers {
 		s.peers = append(s.peers, newPeer(len(s.peers)))
 	}
-	for i := range s.peers {
-		if i != v.worker.number {
-			v.readVector(now, i)
-		}
-	}
-	if v.serving() {
-		v.fold(limit)
+	v.readVectors(now, tick)
+	switch {
+	case !v.serving():
+	case tick:
+		v.fold(tickBytes)
+	default:
+		v.fold(decisionBytes)
 	}
 }
 
@@ -147,7 +149,7 @@ func (v *VM) shareTick(now uint64) {
 		return
 	}
 	s.now = now
-	v.takeOver(now, tickBytes)
+	v.takeOver(now, true)
 	v.write(now)
 	if !v.serving() {
 		return
@@ -156,6 +158,7 @@ func (v *VM) shareTick(now uint64) {
 	s.dump.writes = s.dump.restored && v.holdLease(names.KeyDumper, now)
 	if s.dump.writes {
 		v.writeDump(now)
+		v.tidy(now)
 	}
 }
 

@@ -23,6 +23,7 @@ type peer struct {
 	head uint64 // newest record of its log
 	next uint64 // first record that was not taken over
 	met  bool   // a record of this VM was read: what is missing from then on is lost
+	tidy bool   // its log was emptied after it was lost
 
 	sizes [names.LogSlots]int32 // bytes of the log's slots, as last read
 	total int
@@ -37,6 +38,25 @@ func (p *peer) bytes() int {
 		n += names.LogSlots * entryBytes
 	}
 	return n
+}
+
+// readVectors reads the vectors of others: of those that count or have not been met, and of one of the rest, in turn. Most of these
+// are of VMs that were lost, and there may be many; all are read by tick.
+func (v *VM) readVectors(now uint64, all bool) {
+	s := &v.share
+	for range s.peers {
+		if s.idle++; s.idle >= len(s.peers) {
+			s.idle = 0
+		}
+		if !s.peers[s.idle].counts && s.idle != v.worker.number {
+			break
+		}
+	}
+	for i := range s.peers {
+		if p := &s.peers[i]; i != v.worker.number && (all || p.counts || p.cas == 0 || i == s.idle) {
+			v.readVector(now, i)
+		}
+	}
 }
 
 // readVector makes the vector of worker number i count as it is, or no more if it is too old.
@@ -82,7 +102,7 @@ func (p *peer) read(cas uint32, size int, view *loads.View) {
 	if p.epoch == view.Epoch && p.next <= p.head+1 {
 		return
 	}
-	p.epoch, p.met = view.Epoch, false
+	p.epoch, p.met, p.tidy = view.Epoch, false, false
 	p.next = 1
 	p.skip()
 }
@@ -177,4 +197,38 @@ func (v *VM) foldRecord(record []byte) {
 	default:
 		v.stats.n[cSkippedRecords]++
 	}
+}
+
+// tidy empties the log of one VM that is gone for long. VMs that are lost again and again would leave one each.
+func (v *VM) tidy(now uint64) {
+	for i := range v.share.peers {
+		p := &v.share.peers[i]
+		if p.counts || p.tidy || p.epoch == 0 || i == v.worker.number || now < p.at+forgetNs || p.next <= p.head {
+			continue
+		}
+		p.tidy = v.emptyLog(now, i)
+		return
+	}
+}
+
+// emptyLog empties the log of worker number i, and reports false if a VM has the number.
+func (v *VM) emptyLog(now uint64, i int) bool {
+	p := &v.share.peers[i]
+	if p.keys.len == 0 {
+		p.keys = newLogKeys(i)
+	}
+	for slot := range uint64(names.LogSlots) {
+		b, cas := v.host.Shared(p.keys.at(slot))
+		if len(b) > 0 {
+			// A VM that takes the number writes its record before it writes to the log.
+			record, _ := v.host.Shared(v.worker.key(i))
+			if epoch, at := recordOwner(record); epoch != 0 && now <= at+recordLifeNs {
+				return false
+			}
+			v.host.SetShared(p.keys.at(slot), nil, cas)
+		}
+		p.total -= int(p.sizes[slot])
+		p.sizes[slot] = 0
+	}
+	return true
 }
