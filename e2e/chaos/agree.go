@@ -15,7 +15,7 @@ const (
 	settle = 4 * time.Second
 
 	// silence is how long the agent counts what a VM that is gone had in flight (package publish), and some more.
-	silence = 12 * time.Second
+	silence = 8 * time.Second
 
 	// lasting is how many samples in a row have to disagree, a second: what stays on one side that long is not in transit.
 	lasting = 4

@@ -13,7 +13,7 @@ import (
 const (
 	// silentAfter is the age of a worker's newest record at which its requests in flight stop counting. A live worker writes
 	// one at least each second.
-	silentAfter = 10 * time.Second
+	silentAfter = 6 * time.Second
 	// forgetAfter is the age at which a worker's counts are forgotten. If it reported again, they would count twice, so it is
 	// far longer than an agent and an Envoy can lose sight of each other in practice.
 	forgetAfter = 30 * time.Minute

@@ -60,7 +60,7 @@ type Worker struct {
 	Failures uint64 `json:"failures"`
 }
 
-// Envoys returns the Envoys that reported within ten seconds, by node id, with their live workers by number.
+// Envoys returns the Envoys that reported lately, by node id, with their live workers by number.
 func (f *Fleet) Envoys() []Envoy {
 	now := time.Now()
 	f.mu.Lock()

@@ -163,7 +163,7 @@ func TestFleetForgetsTheSilent(t *testing.T) {
 		if l := f.Loads()[id]; l.Picks != 10 || l.InFlight != 5 || l.CoolingDown != 1 {
 			t.Errorf("load %+v after it is back", l)
 		}
-		// Its newest record is sent again, ten seconds later: still silent.
+		// Its newest record is sent again, when it is old: still silent.
 		time.Sleep(silentAfter)
 		mustReport(t, f, "n", view(t, 1, 2+uint64(silentAfter), w))
 		if l := f.Loads()[id]; l.InFlight != 0 || len(f.Envoys()) != 0 {
