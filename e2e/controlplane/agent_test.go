@@ -24,6 +24,7 @@ schedulingProfiles: [{name: default, plugins: [{pluginRef: queue-scorer, weight:
 	listMode = `apiVersion: zerohop.dev/v1alpha1
 kind: ZerohopConfig
 destinationMode: list
+attempts: {retries: unanswered}
 `
 	misspelt = `apiVersion: zerohop.dev/v1alpha1
 kind: ZerohopConfig

@@ -72,7 +72,7 @@ func (b *bed) useList(t *testing.T, edit func(*config.Config)) {
 // TestListGoesOn breaks one endpoint after another. Each request goes down its list, and the endpoint that the filter says
 // is the one that served. The model server does not see the list.
 func TestListGoesOn(t *testing.T) {
-	b := listed(t, 3, nil)
+	b := listed(t, 3, func(c *config.Config) { c.Zerohop.Attempts.Retries = plan.RetryUnanswered })
 	for broken := range 3 {
 		if broken > 0 {
 			traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestStatus, Status: 503}}, b.Sims[broken-1])
