@@ -1,15 +1,21 @@
 package prefixindex
 
 // AppendHashes appends to dst the chain hashes of the blocks that slot holds, from most to least recently used, without the
-// first skip of them and at most limit. It costs a step for each block that is skipped.
+// first skip of them and at most limit. last is the last of those that are skipped, so that they need not be counted again; if
+// slot does not hold it any more, they are.
 //
-// A dump that is read in parts, while requests go on, misses only what was used between two parts: a block that moves to the
-// front pushes the others back, so that the next part begins with some that were there before.
-func (x *Index) AppendHashes(dst []uint64, slot int32, skip, limit int) []uint64 {
+// A dump that is read in parts, while requests go on, misses only what was used between two parts, and if the last block of a
+// part was used, what comes behind it.
+func (x *Index) AppendHashes(dst []uint64, slot int32, skip int, last uint64, limit int) []uint64 {
 	if int(slot) >= len(x.lists) || skip >= int(x.lists[slot].size) {
 		return dst
 	}
 	r := x.lists[slot].head
+	if skip > 0 {
+		if e := x.find(last); e != 0 && x.held(e, uint32(slot)) {
+			r, skip = x.recs[x.findRecord(e, uint32(slot))].next, 0
+		}
+	}
 	for ; skip > 0 && r != 0; skip-- {
 		r = x.recs[r].next
 	}

@@ -36,7 +36,11 @@ func TestRestore(t *testing.T) {
 		added := 0
 		for skip := 0; skip < len(dumped); {
 			n := rapid.IntRange(1, 20).Draw(t, "part")
-			part := from.AppendHashes(nil, 0, skip, n)
+			last := uint64(0) // of no block
+			if skip > 0 && rapid.Bool().Draw(t, "last is held") {
+				last = dumped[skip-1]
+			}
+			part := from.AppendHashes(nil, 0, skip, last, n)
 			if len(part) != min(n, len(dumped)-skip) {
 				t.Fatalf("%d blocks from %d on, of %d", len(part), skip, len(dumped))
 			}
@@ -68,7 +72,7 @@ func TestRestore(t *testing.T) {
 
 func TestDumpOfUnknownSlots(t *testing.T) {
 	x := New(10)
-	if got := x.AppendHashes(nil, 3, 0, 10); got != nil {
+	if got := x.AppendHashes(nil, 3, 0, 0, 10); got != nil {
 		t.Errorf("an unknown slot holds %v", got)
 	}
 	if n := x.Restore(3, []uint64{1}); n != 0 {
@@ -76,7 +80,7 @@ func TestDumpOfUnknownSlots(t *testing.T) {
 	}
 	x.SetCapacities([]int{5})
 	x.Record([]uint64{1, 2}, 0)
-	if got := x.AppendHashes(nil, 0, 2, 10); got != nil {
+	if got := x.AppendHashes(nil, 0, 2, 0, 10); got != nil {
 		t.Errorf("behind the last block stands %v", got)
 	}
 }

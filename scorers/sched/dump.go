@@ -14,6 +14,7 @@ type DumpCursor struct {
 	slot    int32  // next endpoint; past the last one the plugins follow
 	gen     uint32 // of it, while it is written in parts
 	skipped uint32 // blocks of it that stand in earlier chunks
+	last    uint64 // the last of these
 	sharer  int    // next plugin; past the last one the health of endpoints follows
 	place   int    // next of its places, or next slot
 }
@@ -53,18 +54,19 @@ func (s *Scheduler) dumpBlocks(dst []byte, c *DumpCursor, end int) []byte {
 		}
 		x := &s.share
 		if view.ID[c.slot] != 0 {
-			x.hashes = s.index.AppendHashes(x.hashes[:0], c.slot, int(c.skipped), room)
+			x.hashes = s.index.AppendHashes(x.hashes[:0], c.slot, int(c.skipped), c.last, room)
 			if len(x.hashes) > 0 {
 				at := len(dst)
 				dst = picklog.AppendSection(dst, picklog.SectionBlocks, view.ID[c.slot], c.skipped)
 				dst = picklog.AppendHashes(dst, x.hashes)
 				picklog.CloseSection(dst, at)
+				c.last = x.hashes[len(x.hashes)-1]
 			}
-			if c.skipped += uint32(len(x.hashes)); int(c.skipped) < s.index.SlotLen(c.slot) {
+			if c.skipped += uint32(len(x.hashes)); len(x.hashes) == room && int(c.skipped) < s.index.SlotLen(c.slot) {
 				break
 			}
 		}
-		c.slot, c.gen, c.skipped = c.slot+1, 0, 0
+		c.slot, c.gen, c.skipped, c.last = c.slot+1, 0, 0, 0
 	}
 	return dst
 }

@@ -132,3 +132,25 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Errorf("a dump of other endpoints: %d blocks, %v", n, ok)
 	}
 }
+
+// TestDumpEndsWhileBlocksAreUsed uses, after each chunk, the block with which the next one begins to look.
+func TestDumpEndsWhileBlocksAreUsed(t *testing.T) {
+	s := newScheduler(t, many(1, 100))
+	for id := range uint64(100) {
+		s.index.Record([]uint64{id + 1}, 0)
+	}
+	var c DumpCursor
+	for chunks := 1; ; chunks++ {
+		if chunks > 20 {
+			t.Fatal("the dump does not end")
+		}
+		b := s.AppendDump(nil, 1, &c, 48+10*8)
+		if c == (DumpCursor{}) {
+			break
+		}
+		s.index.Record([]uint64{c.last}, 0)
+		if len(b) == 0 {
+			t.Fatal("no chunk")
+		}
+	}
+}

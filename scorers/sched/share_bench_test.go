@@ -202,3 +202,24 @@ func TestSharingAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// BenchmarkDumpOfOne is a chunk of a dump in the midst of an index whose blocks are all of one endpoint.
+func BenchmarkDumpOfOne(b *testing.B) {
+	const blocks = 1 << 20
+	p := many(1, 1)
+	p.Bounds.IndexBlocks, p.Prefix.LRUCapacityPerServer = blocks, blocks
+	s := newScheduler(b, p)
+	ids := make([]uint64, 1024)
+	for i := range blocks / len(ids) {
+		for k := range ids {
+			ids[k] = uint64(i*len(ids)+k) * 0x9E3779B97F4A7C15
+		}
+		s.index.Record(ids, s.fleet.Live()[0])
+	}
+	var c DumpCursor
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = s.AppendDump(buf[:0], 1, &c, 64<<10)
+	}
+}
