@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/zerohop/zerohop/filter"
 	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
+	"github.com/zerohop/zerohop/shared/loads"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -129,6 +131,29 @@ func TestHitRateOfAlternatingTurns(t *testing.T) {
 	}
 	if apart > 0.8*one {
 		t.Errorf("without sharing the hit rate is %.3f: the test shows nothing", apart)
+	}
+}
+
+// TestImpossibleHead reads a vector that says of a log what no log can come to.
+func TestImpossibleHead(t *testing.T) {
+	p := sharers(t, 2, 2, plan.SharingProcess)
+	r := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
+	p.Workers[1].Do(&r)
+	for _, head := range []uint64{math.MaxUint64, math.MaxUint64 - 1, math.MaxUint64 - 7, 1 << 63, 1 << 50} {
+		b := loads.Resize(nil, 0)
+		loads.SetHeader(b, &loads.Header{Epoch: head, At: uint64(p.Now()), Head: head})
+		p.Put(names.KeyWorker(2), []byte("no record"))
+		p.Put(names.KeyLoad(2), b)
+		reads := 0
+		p.Workers[1].Host.OnCall = func(name string) {
+			if name == "Shared" {
+				reads++
+			}
+		}
+		p.Run(time.Second)
+		if reads > 11*names.LogSlots {
+			t.Errorf("head %d: %d reads in a second", head, reads)
+		}
 	}
 }
 

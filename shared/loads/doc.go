@@ -11,7 +11,7 @@
 //	                 6     2  header length, at least 64
 //	                 8     8  epoch of the VM, non-zero
 //	                16     8  monotonic nanoseconds at which the vector was written
-//	                24     8  sequence number of the newest record in the writer's pick log, 0 if there is none
+//	                24     8  sequence number of the newest record in the writer's pick log, at most 2⁶²; 0 if there is none
 //	                32     8  layout: another number whenever an entry stands for another endpoint
 //	                40     8  version of the snapshot in use, 0 if none
 //	                48     4  count of entries

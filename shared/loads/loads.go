@@ -13,6 +13,9 @@ const FormatVersion = 1
 // MaxEntries is the most entries of a vector.
 const MaxEntries = 1 << 16
 
+// maxHead is the most records that a log can have had: readers count on from there.
+const maxHead = 1 << 62
+
 // Lengths of what this package writes.
 const (
 	HeaderLen = 64
@@ -135,8 +138,11 @@ func Open(b []byte) (View, error) {
 		Epoch: le.Uint64(b[offEpoch:]), At: le.Uint64(b[offAt:]), Head: le.Uint64(b[offHead:]),
 		Layout: le.Uint64(b[offLayout:]), Snapshot: le.Uint64(b[offSnapshot:]),
 	}}
-	if v.Epoch == 0 {
+	switch {
+	case v.Epoch == 0:
 		return View{}, ErrEpoch
+	case v.Head > maxHead:
+		return View{}, ErrTooLarge
 	}
 	return v, nil
 }

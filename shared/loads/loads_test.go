@@ -87,6 +87,7 @@ func TestOpenErrors(t *testing.T) {
 		{"cut entries", func(b []byte) []byte { return b[:len(b)-1] }, ErrLength},
 		{"one entry too many", func(b []byte) []byte { b[offCount]++; return b }, ErrLength},
 		{"many entries", func(b []byte) []byte { b[offCount+2] = 1; return b }, ErrTooLarge},
+		{"no such record", func(b []byte) []byte { b[offHead+7] = 0x80; return b }, ErrTooLarge},
 		{"no epoch", func(b []byte) []byte { clear(b[offEpoch : offEpoch+8]); return b }, ErrEpoch},
 	}
 	for _, tt := range tests {
