@@ -22,6 +22,7 @@ const leaseTries = 8
 // wrote to the agent. What VMs share has the number in its keys too.
 type reporter struct {
 	number  int      // leased worker number; -1 if none
+	heir    bool     // another VM had the number before
 	keys    []string // shared-data keys by worker number, made on demand
 	workers int      // worker numbers that are known to exist
 
@@ -114,12 +115,12 @@ func (v *VM) lease(now uint64) (cas uint32, ok bool) {
 	for i := range names.MaxWorkers {
 		b, cas := v.host.Shared(r.key(i))
 		if cas == 0 {
-			r.number = i
+			r.number, r.heir = i, false
 			v.leaveNumber()
 			return noToken, true
 		}
 		if epoch, at := recordOwner(b); epoch == 0 || now > at+recordLifeNs {
-			r.number = i
+			r.number, r.heir = i, true
 			v.leaveNumber()
 			return cas, true
 		}

@@ -50,6 +50,7 @@ func (v *VM) configureSharing(p *plan.Plan) {
 	if !on {
 		v.sched.ShareWith(nil, 0)
 		*s = sharing{interval: s.interval}
+		v.worker.heir = true // of itself
 		return
 	}
 	s.ring.vm = v

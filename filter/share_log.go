@@ -76,9 +76,13 @@ func (r *ring) flush() {
 	}
 }
 
-// inherit counts what the VM that had the number before has left in shared data: its slots are older than all that follow.
+// inherit counts what a VM that had the number before has left in shared data: its slots are older than all that follow.
 func (r *ring) inherit() {
+	clear(r.sizes[:])
 	r.total = 0
+	if !r.vm.worker.heir {
+		return
+	}
 	for k := range r.sizes {
 		b, _ := r.vm.host.Shared(r.keys.at(uint64(k)))
 		r.sizes[k] = int32(len(b))

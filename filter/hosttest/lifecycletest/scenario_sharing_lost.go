@@ -89,28 +89,31 @@ func logsOfTheLost(t *testing.T, s Subject) {
 	w.check()
 }
 
-// logIsInherited lets a VM take the number of one that is gone: what both have logged is together within the budget.
+// logIsInherited lets a VM log again after sharing was off, and another one take its number when it is gone: what has been logged
+// under the number is within the budget all the time.
 func logIsInherited(t *testing.T, s Subject) {
 	w := newWorld(t, s, edge(Plan(plan.DestinationHeader, 4)))
 	w.plan.Sharing = plan.Sharing{Mode: plan.SharingProcess, IntervalUs: 2000, LogBytes: 20_000}
-	k := w.workers(2)
-	for i := range 100 {
-		r := Chat(ChatBody(Text("h"+strconv.Itoa(i), 9000)))
-		w.do(k[1], &r, hosttest.ToEndpoint)
-	}
-	if n := w.logBytes(1); n < 15_000 {
-		t.Fatalf("the log has %d bytes: the test shows nothing", n)
-	}
-	k[1].Kill()
-	w.Run(4 * time.Second)
-	heir := w.worker()
-	for i := range 20 {
-		r := Chat(ChatBody(Text("i"+strconv.Itoa(i), 9000)))
-		w.do(heir, &r, hosttest.ToEndpoint)
-		if n := w.logBytes(1); n > w.plan.Sharing.LogBytes {
-			t.Fatalf("after %d requests the log has %d bytes", i+1, n)
+	k := w.workers(2)[1]
+	bounded := func(k *hosttest.Worker, when string) {
+		for i := range 50 {
+			r := Chat(ChatBody(Text(when+strconv.Itoa(i), 9000)))
+			w.do(k, &r, hosttest.ToEndpoint)
+			if n := w.logBytes(1); n > w.plan.Sharing.LogBytes || i == 49 && n < 15_000 {
+				t.Fatalf("%s, after %d requests: the log has %d bytes", when, i+1, n)
+			}
 		}
 	}
+	bounded(k, "first")
+	for _, mode := range []string{plan.SharingWorker, plan.SharingProcess} {
+		w.plan.Sharing.Mode = mode
+		k.Load(names.RootDownstream, plan.Append(nil, w.plan))
+		w.Run(time.Second)
+	}
+	bounded(k, "off and on again")
+	k.Kill()
+	w.Run(4 * time.Second)
+	bounded(w.worker(), "inherited")
 	w.check()
 }
 
