@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -59,8 +60,9 @@ func timeSpan(at func(*Zerohop) *time.Duration, least, most time.Duration) form 
 
 // readSpan reads a duration and leaves d as it is if there is none.
 func readSpan(n strictyaml.Node, d *time.Duration, least, most time.Duration) {
+	example := cmp.Or(*d, max(least, min(most, time.Minute)))
 	if n.IsNumber() {
-		n.Problemf("must be a duration with its unit, not the number %v; write for example %v", n.Number(), *d)
+		n.Problemf("must be a duration with its unit, not the number %v; write for example %v", n.Number(), example)
 		return
 	}
 	s := n.Text()
@@ -70,7 +72,7 @@ func readSpan(n strictyaml.Node, d *time.Duration, least, most time.Duration) {
 	v, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		n.Problemf("%q is not a duration; write for example %v", s, *d)
+		n.Problemf("%q is not a duration; write for example %v", s, example)
 	case v < least || v > most:
 		n.Problemf("%v is outside %v to %v", v, least, most)
 	default:

@@ -35,6 +35,9 @@ func (l *loader) together(root strictyaml.Node, z *Zerohop) {
 // leastSnapshotAge is two long polls.
 const leastSnapshotAge = time.Minute
 
+// shortFirstByte is a time that a busy model server may well take until it has accepted a request.
+const shortFirstByte = time.Second
+
 // pair reports one of two file names that stands alone.
 func pair(root strictyaml.Node, pathA, a, pathB, b string) {
 	switch {
@@ -61,6 +64,9 @@ func (l *loader) withoutEffect(root strictyaml.Node, z *Zerohop) {
 	}
 	if slices.ContainsFunc(z.ExplainTo, func(s string) bool { return strings.HasSuffix(s, "/0") }) {
 		l.warnf(at(root, "explain.trustedNetworks"), "lets every client see the endpoints and their load; name the networks of operators")
+	}
+	if t := z.Attempts.FirstByteTimeout; t > 0 && t < shortFirstByte {
+		l.warnf(at(root, "attempts.firstByteTimeout"), "gives healthy servers up when they are busy; set it well above the 99th percentile of the time to the response headers")
 	}
 	d := DefaultZerohop()
 	if z.Sharing.Mode == plan.SharingWorker && (z.Sharing.Interval != d.Sharing.Interval || z.Sharing.LogBytes != d.Sharing.LogBytes) {

@@ -280,6 +280,9 @@ func TestZerohopWarnings(t *testing.T) {
 		{"tls without https", "scrape: {tls: {caFile: a}, bearerTokenFile: b}", `
 line 3: scrape.tls: has no effect while scrape.scheme is http
 line 3: scrape.bearerTokenFile: is sent in clear text while scrape.scheme is http`},
+		{"an impatient wait", "attempts: {firstByteTimeout: 900ms}", `
+line 3: attempts.firstByteTimeout: gives healthy servers up when they are busy; set it well above the 99th percentile of the time to the response headers`},
+		{"a patient wait", "attempts: {firstByteTimeout: 1s}", ""},
 		{"unchecked certificates", "scrape: {scheme: https, tls: {insecureSkipVerify: true}}", `
 line 3: scrape.tls.insecureSkipVerify: lets anyone on the way answer for an endpoint; give caFile instead`},
 		{"token beyond loopback", "agent: {listen: 0.0.0.0:1, bearerTokenFile: b}", `
