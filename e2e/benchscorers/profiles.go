@@ -1,24 +1,12 @@
 package main
 
+import "github.com/zerohop/zerohop/xds/config"
+
 // profiles are the configurations that are measured.
 var profiles = []struct{ name, doc string }{
-	{"default", configDefault},
+	{"default", config.DefaultDocument},
 	{"twelve", configTwelve},
 }
-
-const configDefault = `apiVersion: llm-d.ai/v1alpha1
-kind: EndpointPickerConfig
-plugins:
-- type: queue-scorer
-- type: kv-cache-utilization-scorer
-- type: prefix-cache-scorer
-schedulingProfiles:
-- name: default
-  plugins:
-  - {pluginRef: queue-scorer, weight: 2}
-  - {pluginRef: kv-cache-utilization-scorer, weight: 2}
-  - {pluginRef: prefix-cache-scorer, weight: 3}
-`
 
 // configTwelve has filters that keep most endpoints, so that all scorers have something to do.
 const configTwelve = `apiVersion: llm-d.ai/v1alpha1

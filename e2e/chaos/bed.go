@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zerohop/zerohop/e2e/harness"
+	"github.com/zerohop/zerohop/xds/config"
 )
 
 const (
@@ -148,19 +149,7 @@ func (b *bed) configuration() []byte {
 	if b.opts.mode != "" {
 		mode = "destinationMode: " + b.opts.mode + "\n"
 	}
-	return fmt.Appendf(nil, `apiVersion: llm-d.ai/v1alpha1
-kind: EndpointPickerConfig
-plugins:
-- type: queue-scorer
-- type: kv-cache-utilization-scorer
-- type: prefix-cache-scorer
-schedulingProfiles:
-- name: default
-  plugins:
-  - {pluginRef: queue-scorer, weight: 2}
-  - {pluginRef: kv-cache-utilization-scorer, weight: 2}
-  - {pluginRef: prefix-cache-scorer, weight: 3}
----
+	return fmt.Appendf(nil, config.DefaultDocument+`---
 apiVersion: zerohop.dev/v1alpha1
 kind: ZerohopConfig
 failureMode: FailClose

@@ -156,15 +156,9 @@ func (s *Scheduler) foldWithdrawal(r *picklog.Record, slot int32) FoldResult {
 	if int(r.BlockTokens) != s.blockTokens {
 		return OtherBlockSize
 	}
-	x := &s.share
-	from := 0
-	for i := range r.Chains() {
-		left := s.maxBlocks - from
-		if left <= 0 {
-			break
-		}
-		x.hashes, from = r.AppendChain(x.hashes[:0], i, from, left)
-		s.index.Withdraw(x.hashes, slot, r.Held(i))
+	for i, from := 0, 0; i < r.Chains() && from < s.maxBlocks; i++ {
+		from = s.chainOf(r, i, from)
+		s.index.Withdraw(s.share.hashes, slot, r.Held(i))
 	}
 	return Folded
 }

@@ -157,20 +157,21 @@ func (s *Scheduler) foldPick(r *picklog.Record, slot int32) FoldResult {
 	if int(r.BlockTokens) != s.blockTokens {
 		return OtherBlockSize
 	}
-	x := &s.share
-	from := 0
-	for i := range r.Chains() {
-		left := s.maxBlocks - from
-		if left <= 0 {
-			break
-		}
-		x.hashes, from = r.AppendChain(x.hashes[:0], i, from, left)
-		s.index.Record(x.hashes, slot)
+	for i, from := 0, 0; i < r.Chains() && from < s.maxBlocks; i++ {
+		from = s.chainOf(r, i, from)
+		s.index.Record(s.share.hashes, slot)
 		if i == 0 && r.Flags&picklog.Again == 0 {
-			s.universal.Observe(x.hashes)
+			s.universal.Observe(s.share.hashes)
 		}
 	}
 	return Folded
+}
+
+// chainOf reads chain i of a record, which begins at hash from of the record, into the scratch for hashes. It returns where the
+// next one begins. Of all chains together maxBlocks are read.
+func (s *Scheduler) chainOf(r *picklog.Record, i, from int) int {
+	s.share.hashes, from = r.AppendChain(s.share.hashes[:0], i, from, s.maxBlocks-from)
+	return from
 }
 
 // foldEvent applies the event of a peer's plugin to the instance of the same type and name.
