@@ -91,7 +91,7 @@ func (t *Table) locate(i int, id uint64) bool {
 
 // removeOthers removes the endpoints whose slots are not in order.
 func (t *Table) removeOthers(removed []int32) []int32 {
-	keep := make([]bool, len(t.gen)) // membership changes are rare
+	keep := make([]bool, len(t.places)) // membership changes are rare
 	for _, s := range t.order {
 		if s >= 0 {
 			keep[s] = true
@@ -131,12 +131,12 @@ func add(t *Table, src source, recvAt uint64) bool {
 			continue
 		}
 		if len(t.free) == 0 {
-			t.grow(min(max(8, len(t.gen)), t.limit-len(t.live)))
+			t.grow(min(max(8, len(t.places)), t.limit-len(t.live)))
 		}
 		s = t.free[len(t.free)-1]
 		t.free = t.free[:len(t.free)-1]
 		t.order[i] = s
-		t.view.ID[s] = e.ID
+		t.view.ID[s], t.places[s].id = e.ID, e.ID
 		t.view.NameHash[s] = xxhash.Sum64(e.Name)
 		t.byID[e.ID] = s
 		t.live = append(t.live, s)
@@ -149,7 +149,7 @@ func add(t *Table, src source, recvAt uint64) bool {
 // update takes over flags and metrics of one endpoint. It reports whether what determines its capacity changed.
 func (t *Table) update(s int32, e *snapshot.Endpoint, recvAt uint64) bool {
 	was := t.impairedSlot(s)
-	t.draining[s] = e.Flags&snapshot.Draining != 0
+	t.places[s].draining = e.Flags&snapshot.Draining != 0
 	if is := t.impairedSlot(s); is != was {
 		if is {
 			t.impaired++
@@ -191,9 +191,13 @@ func rewrite(t *Table, src source) {
 
 // Refresh notices numbers that have become stale. It is cheap unless some have.
 func (t *Table) Refresh(now uint64) {
-	if now < t.expires {
-		return
+	if now >= t.expires {
+		t.refresh(now)
 	}
+}
+
+// refresh finds which numbers are stale, and computes anew what depends on that.
+func (t *Table) refresh(now uint64) {
 	t.expires = ^uint64(0)
 	for _, s := range t.live {
 		until := t.view.ScrapedAt[s] + t.stale
@@ -207,6 +211,6 @@ func (t *Table) Refresh(now uint64) {
 	t.recountPeers()
 	for _, s := range t.live {
 		t.view.Queue[s] = t.believed(s)
-		t.note(s)
+		t.book(s, 0, 0, 0, 0)
 	}
 }

@@ -4,7 +4,7 @@ package fleet
 // down, or has been tried and has not answered yet.
 func (t *Table) Impairment(now uint64, s int32) (cooling bool, left uint64, draining bool) {
 	if cooling = t.cooling(now, s); cooling {
-		left = max(t.health[s].until, now) - now
+		left = max(t.places[s].health.until, now) - now
 	}
-	return cooling, left, t.draining[s]
+	return cooling, left, t.places[s].draining
 }

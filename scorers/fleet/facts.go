@@ -70,7 +70,7 @@ func (t *Table) Want(w *scorers.Wants) {
 	k.wants, k.read = *w, false
 	t.mapLabels()
 	v := &t.view
-	n := len(t.gen)
+	n := len(t.places)
 	v.Attr, v.Topo, v.MaxLoRA = nil, nil, nil
 	v.Adapters, v.WaitingAdapters, v.Models = scorers.Sets{}, scorers.Sets{}, scorers.Sets{}
 	for range w.Attributes {

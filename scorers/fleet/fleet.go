@@ -1,8 +1,9 @@
 // Package fleet is the endpoint table of one worker: which endpoints exist, what was scraped from them, what this worker and
 // its peers have sent them and not seen finished, and whether they answer. A slot keeps its endpoint for as long as that exists; the
 // generation of a slot tells a later reader that the slot was given to another endpoint meanwhile, so that load is never
-// released twice or from the wrong endpoint. Everything is structure of arrays, indexed by slot. The package assumes a
-// single thread, and all times are monotonic nanoseconds that the caller passes in.
+// released twice or from the wrong endpoint. What plugins read is structure of arrays, indexed by slot; what the table alone
+// reads of a slot in every request stands together, for the sake of cold caches. The package assumes a single thread, and all
+// times are monotonic nanoseconds that the caller passes in.
 package fleet
 
 import (
@@ -35,18 +36,12 @@ type Table struct {
 	free  []int32 // slots not in use, last given first
 	order []int32 // slot of endpoint i of the last snapshot, -1 if it was over the limit
 
-	gen      []uint32
-	scraped  []float64 // waiting requests as scraped
-	seq      []uint32
-	sent     []int32 // requests in flight of this worker, which the view has together with those of peers
-	booked   []int64 // tokens of these
-	pending  []int32 // those of them that have no first byte
-	since    []int32 // those of these in the ring that the newest scrape has not seen; see seenAt
-	draining []bool
-	health   []health
-	tally    []Tally
-	text     []text
-	arena    []byte // names and addresses
+	places  []place   // by slot
+	scraped []float64 // waiting requests as scraped
+	seq     []uint32
+	tally   []Tally
+	text    []text
+	arena   []byte // names and addresses
 
 	ring    []pick // newest picks, by serial number modulo its length
 	serial  uint32
@@ -65,6 +60,24 @@ type Table struct {
 	overflow  int
 	impaired  int // slots that drain or have failed
 	coolDowns uint64
+}
+
+// place is what requests change of a slot, and what tells whether it takes any.
+type place struct {
+	_ [0]func() // not comparable, for the size of the module
+
+	id      uint64 // as the view has it; 0 for a free slot
+	gen     uint32
+	sent    int32 // requests in flight of this worker, which the view has together with those of peers
+	booked  int64 // tokens of these
+	pending int32 // those of them that have no first byte
+	since   int32 // those of these in the ring that the newest scrape has not seen; see seenAt
+
+	peerPending int32 // requests of peers that have no first byte
+	peerSince   int32 // those of them that the newest scrape has not seen
+
+	draining bool
+	health   health
 }
 
 // text says where a slot's name and address, in this order, stand in the arena.
@@ -100,17 +113,17 @@ func (t *Table) CountOwn(on bool) {
 func (t *Table) View() *scorers.Endpoints { return &t.view }
 
 // Slots returns the number of slots, used or free.
-func (t *Table) Slots() int { return len(t.gen) }
+func (t *Table) Slots() int { return len(t.places) }
 
 // Live returns the slots in use. The slice is valid until the next Apply.
 func (t *Table) Live() []int32 { return t.live }
 
 // Gen returns the generation of slot. It is never 0.
-func (t *Table) Gen(slot int32) uint32 { return t.gen[slot] }
+func (t *Table) Gen(slot int32) uint32 { return t.places[slot].gen }
 
 // Valid reports whether slot still holds the endpoint that it held at generation gen.
 func (t *Table) Valid(slot int32, gen uint32) bool {
-	return slot >= 0 && int(slot) < len(t.gen) && t.gen[slot] == gen && t.view.ID[slot] != 0
+	return slot >= 0 && int(slot) < len(t.places) && t.places[slot].gen == gen && t.places[slot].id != 0
 }
 
 // Name returns namespace/name of slot. The slice is valid until the next Apply.
@@ -154,14 +167,14 @@ func (t *Table) CoolDowns() uint64 { return t.coolDowns }
 // Bytes returns the bytes of memory that the table has allocated, without the map of ids.
 func (t *Table) Bytes() int {
 	const perSlot = 8*10 + 4*5 + 1*2 + // view
-		4 + 8 + 4 + 4 + 8 + 4 + 4 + 1 + 48 + 24 + 12 + 4*5
-	return perSlot*cap(t.gen) + cap(t.arena) + 24*len(t.ring) + t.known.bytes() + optionalBytes(&t.view) + t.share.bytes()
+		96 + 8 + 4 + 24 + 12 + 4*5
+	return perSlot*cap(t.places) + cap(t.arena) + 24*len(t.ring) + t.known.bytes() + optionalBytes(&t.view) + t.share.bytes()
 }
 
 // grow adds n free slots.
 func (t *Table) grow(n int) {
 	v := &t.view
-	old := len(t.gen)
+	old := len(t.places)
 	extend(&v.ID, old+n)
 	extend(&v.Waiting, old+n)
 	extend(&v.Running, old+n)
@@ -176,21 +189,15 @@ func (t *Table) grow(n int) {
 	extend(&v.Rank, old+n)
 	extend(&v.BlockSize, old+n)
 	extend(&v.NumBlocks, old+n)
-	extend(&t.gen, old+n)
+	extend(&t.places, old+n)
 	extend(&t.scraped, old+n)
 	extend(&t.seq, old+n)
-	extend(&t.sent, old+n)
-	extend(&t.booked, old+n)
-	extend(&t.pending, old+n)
-	extend(&t.since, old+n)
 	t.growShare(old + n)
-	extend(&t.draining, old+n)
-	extend(&t.health, old+n)
 	extend(&t.tally, old+n)
 	extend(&t.text, old+n)
 	t.growFacts(old + n)
 	for s := old + n - 1; s >= old; s-- {
-		t.gen[s] = 1
+		t.places[s].gen = 1
 		t.free = append(t.free, int32(s))
 	}
 }
@@ -200,16 +207,12 @@ func (t *Table) clearSlot(s int32) {
 	v := &t.view
 	v.ID[s], v.Waiting[s], v.Running[s], v.KVUsage[s], v.Fresh[s] = 0, 0, 0, 0, false
 	v.InFlight[s], v.InFlightTokens[s] = 0, 0
-	t.gen[s]++
-	if t.gen[s] == 0 {
-		t.gen[s] = 1
-	}
+	t.places[s] = place{gen: max(t.places[s].gen+1, 1)}
 	v.Queue[s], v.Scraped[s], v.ScrapedAt[s] = 0, false, 0
 	v.BlockSize[s], v.NumBlocks[s] = 0, 0
 	t.scraped[s], t.seq[s] = 0, 0
-	t.sent[s], t.booked[s], t.pending[s], t.since[s], t.draining[s] = 0, 0, 0, 0, false
 	t.clearShare(s)
-	t.health[s], t.tally[s], t.text[s] = health{}, Tally{}, text{}
+	t.tally[s], t.text[s] = Tally{}, text{}
 	t.clearFacts(s)
 }
 

@@ -214,15 +214,15 @@ func TestRingOverflow(t *testing.T) {
 	for i := range uint64(ringLen + 100) {
 		serials = append(serials, tab.Begin(2+i, slot, 1))
 	}
-	if tab.since[slot] != ringLen {
-		t.Errorf("%d picks since the scrape, want %d", tab.since[slot], ringLen)
+	if tab.places[slot].since != ringLen {
+		t.Errorf("%d picks since the scrape, want %d", tab.places[slot].since, ringLen)
 	}
 	for _, s := range serials {
 		tab.FirstByte(slot, tab.Gen(slot), 1, s)
 		tab.End(slot, tab.Gen(slot), 0)
 	}
-	if tab.since[slot] != 0 || tab.pending[slot] != 0 || tab.View().Waiting[slot] != 0 || tab.View().InFlightTokens[slot] != 0 {
-		t.Errorf("since %d pending %d waiting %v tokens %d", tab.since[slot], tab.pending[slot], tab.View().Waiting[slot], tab.View().InFlightTokens[slot])
+	if tab.places[slot].since != 0 || tab.places[slot].pending != 0 || tab.View().Waiting[slot] != 0 || tab.View().InFlightTokens[slot] != 0 {
+		t.Errorf("since %d pending %d waiting %v tokens %d", tab.places[slot].since, tab.places[slot].pending, tab.View().Waiting[slot], tab.View().InFlightTokens[slot])
 	}
 }
 

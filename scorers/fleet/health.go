@@ -50,7 +50,7 @@ func (t *Table) Fail(now uint64, slot int32, startedAt uint64) {
 
 // fail begins a cool-down. most is what it may raise the level to.
 func (t *Table) fail(now uint64, slot int32, startedAt uint64, most uint8) {
-	h := &t.health[slot]
+	h := &t.places[slot].health
 	if h.level > 0 && startedAt < h.failedAt {
 		return
 	}
@@ -76,13 +76,15 @@ func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
 		t.answerBad(now, slot, startedAt, 1, maxLevel)
 	case status == 429:
 		t.answerBad(now, slot, startedAt, busyCounts, softLevel)
+	case t.places[slot].health.level > 0:
+		t.heal(now, slot, startedAt)
 	default:
-		t.answerGood(now, slot, startedAt)
+		t.places[slot].health.bad *= 1 - goodTakes
 	}
 }
 
 func (t *Table) answerBad(now uint64, slot int32, startedAt uint64, counts float32, most uint8) {
-	h := &t.health[slot]
+	h := &t.places[slot].health
 	if h.level > 0 && startedAt < h.failedAt {
 		return // says nothing about the time since
 	}
@@ -93,18 +95,19 @@ func (t *Table) answerBad(now uint64, slot int32, startedAt uint64, counts float
 	}
 }
 
-func (t *Table) answerGood(now uint64, slot int32, startedAt uint64) {
-	h := &t.health[slot]
-	if h.level > 0 && startedAt < h.failedAt {
+// heal is for a good answer of a slot that has failed: that ends it, unless the request sent at startedAt was on its way before that.
+//
+//go:noinline
+func (t *Table) heal(now uint64, slot int32, startedAt uint64) {
+	h := &t.places[slot].health
+	if startedAt < h.failedAt {
 		return
 	}
-	h.bad -= goodTakes * h.bad
-	if h.level > 0 {
-		h.before, h.level, h.until = h.level, 0, 0
-		t.transit(now, slot)
-		if !t.impairedSlot(slot) {
-			t.impaired--
-		}
+	h.bad *= 1 - goodTakes
+	h.before, h.level, h.until = h.level, 0, 0
+	t.transit(now, slot)
+	if !t.impairedSlot(slot) {
+		t.impaired--
 	}
 }
 
@@ -118,7 +121,7 @@ func (h *health) fade(now uint64) {
 
 // Owe says that a streaming request was sent to slot.
 func (t *Table) Owe(now uint64, slot int32) {
-	h := &t.health[slot]
+	h := &t.places[slot].health
 	if h.owed == 0 {
 		h.heardAt = now
 	}
@@ -126,30 +129,32 @@ func (t *Table) Owe(now uint64, slot int32) {
 }
 
 // Owed returns the number of streaming requests of this worker at slot that have no first byte.
-func (t *Table) Owed(slot int32) int32 { return t.health[slot].owed }
+func (t *Table) Owed(slot int32) int32 { return t.places[slot].health.owed }
 
 // Paid says that such a request is over without a first byte.
-func (t *Table) Paid(slot int32) { t.health[slot].owed-- }
+func (t *Table) Paid(slot int32) { t.places[slot].health.owed-- }
 
 // Began says that the first byte came of the answer to such a request, sent at startedAt. That is good news unless it took
 // too long, or the answer was bad.
 func (t *Table) Began(now uint64, slot int32, startedAt uint64, good bool) {
-	h := &t.health[slot]
+	h := &t.places[slot].health
 	h.owed--
 	h.heardAt = now
 	switch {
 	case !good:
 	case now-min(startedAt, now) >= t.slow:
 		t.answerBad(now, slot, startedAt, 1, softLevel)
+	case t.places[slot].health.level > 0:
+		t.heal(now, slot, startedAt)
 	default:
-		t.answerGood(now, slot, startedAt)
+		t.places[slot].health.bad *= 1 - goodTakes
 	}
 }
 
 // Overdue cools down endpoints that owe first bytes and have sent none for too long, though they may have sent headers.
 func (t *Table) Overdue(now uint64) {
 	for _, s := range t.live {
-		if h := &t.health[s]; h.owed > 0 && now-min(h.heardAt, now) >= t.slow {
+		if h := &t.places[s].health; h.owed > 0 && now-min(h.heardAt, now) >= t.slow {
 			h.heardAt = now
 			t.fail(now, s, now, softLevel)
 		}
@@ -159,8 +164,13 @@ func (t *Table) Overdue(now uint64) {
 // Probe says that a request is about to be sent to slot. If that is the probe of an endpoint after its cool-down, Probe
 // reports true and keeps others away until the answer, for at most the longest cool-down.
 func (t *Table) Probe(now uint64, slot int32) bool {
-	h := &t.health[slot]
-	if h.level == 0 || now < h.until {
+	return t.places[slot].health.level > 0 && t.probe(now, slot)
+}
+
+//go:noinline
+func (t *Table) probe(now uint64, slot int32) bool {
+	h := &t.places[slot].health
+	if now < h.until {
 		return false
 	}
 	h.until = now + coolDownMax
@@ -170,24 +180,28 @@ func (t *Table) Probe(now uint64, slot int32) bool {
 
 // Unprobe says that a probe sent at startedAt ended without telling anything, as when the client left: the next request is a
 // probe again.
+//
+//go:noinline
 func (t *Table) Unprobe(now uint64, slot int32, startedAt uint64) {
-	if h := &t.health[slot]; h.level > 0 && h.failedAt < startedAt {
+	if h := &t.places[slot].health; h.level > 0 && h.failedAt < startedAt {
 		h.until = now
 		t.transit(now, slot)
 	}
 }
 
 // impairedSlot reports whether the slot drains or has failed.
-func (t *Table) impairedSlot(s int32) bool { return t.draining[s] || t.health[s].level > 0 }
+func (t *Table) impairedSlot(s int32) bool {
+	return t.places[s].draining || t.places[s].health.level > 0
+}
 
 // cooling reports whether slot is to get no request now.
 func (t *Table) cooling(now uint64, s int32) bool {
-	return t.health[s].level > 0 && now < t.health[s].until
+	return t.places[s].health.level > 0 && now < t.places[s].health.until
 }
 
 // Usable reports whether slot may get a new request at now: it exists, does not drain and is not cooled down.
 func (t *Table) Usable(now uint64, slot int32) bool {
-	return t.view.ID[slot] != 0 && !t.draining[slot] && !t.cooling(now, slot)
+	return t.places[slot].id != 0 && !t.places[slot].draining && !t.cooling(now, slot)
 }
 
 // Candidates appends the slots that may get a new request to out. If there is none it appends the least bad ones, and
@@ -232,9 +246,9 @@ func (t *Table) LeastBad(now uint64, cand []int32) []int32 {
 func (t *Table) badness(now uint64, s int32) int {
 	b := 0
 	if t.cooling(now, s) {
-		b = 2 * int(t.health[s].level)
+		b = 2 * int(t.places[s].health.level)
 	}
-	if t.draining[s] {
+	if t.places[s].draining {
 		b++
 	}
 	return b

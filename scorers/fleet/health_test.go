@@ -148,7 +148,7 @@ func TestLateFirstBytes(t *testing.T) {
 	if tab.Usable(101_000*ms, s) {
 		t.Error("not cooled down when the first byte is late")
 	}
-	if h := tab.health[s]; h.owed != 1 {
+	if h := tab.places[s].health; h.owed != 1 {
 		t.Errorf("owes %d", h.owed)
 	}
 }

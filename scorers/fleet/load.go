@@ -1,5 +1,7 @@
 package fleet
 
+import "github.com/zerohop/zerohop/shared/loads"
+
 // ringLen is the number of picks that are remembered to tell which of them a scrape has seen. At more picks between two
 // scrapes the oldest count as seen.
 const ringLen = 1024
@@ -17,16 +19,18 @@ type pick struct {
 // Begin books a request sent to slot at now with the tokens that it is estimated to cost. The result names the pick for
 // FirstByte.
 func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
-	t.add(slot, 1, int64(tokens))
-	t.pending[slot]++
 	t.serial++
 	p := &t.ring[t.serial%ringLen]
-	t.forget(p)
-	*p = pick{at: max(now, 1), serial: t.serial, slot: slot, gen: t.gen[slot]}
-	if p.at > t.seenAt(slot) {
-		t.since[slot]++
+	if p.at != 0 {
+		t.forget(p)
 	}
-	t.note(slot)
+	now = max(now, 1)
+	p.at, p.serial, p.slot, p.gen = now, t.serial, slot, t.places[slot].gen
+	since := int32(0)
+	if now > t.seenAt(slot) {
+		since = 1
+	}
+	t.book(slot, 1, 1, since, int64(tokens))
 	return t.serial
 }
 
@@ -34,42 +38,66 @@ func (t *Table) Begin(now uint64, slot int32, tokens int32) (serial uint32) {
 // if they stay until End. slot and serial are those of its Begin, and gen the generation of the slot then. It must be called
 // at most once for each Begin.
 func (t *Table) FirstByte(slot int32, gen uint32, tokens int32, serial uint32) {
-	if p := &t.ring[serial%ringLen]; p.serial == serial {
-		t.forget(p)
+	since, valid := int32(0), t.Valid(slot, gen)
+	if p := &t.ring[serial%ringLen]; p.serial == serial && p.at != 0 {
+		if valid && p.at > t.seenAt(slot) {
+			since = -1
+		}
+		p.at = 0
 	}
-	if !t.Valid(slot, gen) {
-		return
+	if valid {
+		t.book(slot, 0, -1, since, -int64(tokens))
 	}
-	t.add(slot, 0, -int64(tokens))
-	t.pending[slot]--
-	t.note(slot)
 }
 
 // End releases what is left of a request after FirstByte: itself, and the tokens that FirstByte did not release. It must be
 // called at most once for each Begin.
 func (t *Table) End(slot int32, gen uint32, tokens int32) {
 	if t.Valid(slot, gen) {
-		t.add(slot, -1, -int64(tokens))
-		t.note(slot)
+		t.book(slot, -1, 0, 0, -int64(tokens))
 	}
 }
 
-// add adds to what this worker has at slot.
-func (t *Table) add(s, requests int32, tokens int64) {
-	t.sent[s] += requests
-	t.booked[s] += tokens
-	t.view.InFlight[s] += requests
-	t.view.InFlightTokens[s] += tokens
+// book adds to what this worker has at slot s, and follows it in what plugins and peers read. All of it stands here, since each
+// request comes by three times while other code has left the caches cold.
+func (t *Table) book(s, sent, pending, since int32, tokens int64) {
+	p, v := &t.places[s], &t.view
+	p.sent += sent
+	p.pending += pending
+	p.since += since
+	p.booked += tokens
+	v.InFlight[s] += sent
+	v.InFlightTokens[s] += tokens
+	v.Waiting[s] = t.waiting(p, v.Queue[s], v.InFlight[s])
+	if x := &t.share; x.on {
+		x.changed = true
+		loads.SetEntry(x.vector, int(s), &loads.Entry{
+			ID: p.id, Tokens: loads.Count(p.booked), InFlight: uint32(p.sent), Pending: uint32(p.pending), Since: uint32(p.since),
+		})
+	}
 }
 
-// forget takes a pick out of the ring.
+// waiting returns the effective number of waiting requests of a place. It is what was scraped plus a share for each pick since,
+// own or a peer's; an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no
+// endpoint has fresh metrics, what was sent is all that is known.
+func (t *Table) waiting(p *place, queue float64, inFlight int32) float64 {
+	if t.plain {
+		return queue
+	}
+	pending := p.pending + p.peerPending
+	w := queue + PickShare*float64(p.since+p.peerSince)
+	if least := PickShare * float64(pending); least > w { // cheaper than max, which looks for NaN
+		w = least
+	}
+	return w + AnsweredShare*float64(inFlight-pending)
+}
+
+// forget takes a pick out of the ring before its first byte has come, since its place is wanted.
+//
+//go:noinline
 func (t *Table) forget(p *pick) {
-	if p.at == 0 {
-		return
-	}
 	if t.Valid(p.slot, p.gen) && p.at > t.seenAt(p.slot) {
-		t.since[p.slot]--
-		t.note(p.slot)
+		t.book(p.slot, 0, 0, -1, 0)
 	}
 	p.at = 0
 }
@@ -80,7 +108,7 @@ func (t *Table) forget(p *pick) {
 func (t *Table) assume(now uint64) {
 	n, waiting, age := 0.0, 0.0, 0.0
 	for _, s := range t.live {
-		if t.view.Fresh[s] && !t.draining[s] {
+		if t.view.Fresh[s] && !t.places[s].draining {
 			n++
 			waiting += t.scraped[s]
 			age += float64(now) - float64(t.view.ScrapedAt[s])
@@ -115,25 +143,12 @@ func (t *Table) believed(s int32) float64 {
 
 // recount counts the picks in the ring that the newest scrapes have not seen.
 func (t *Table) recount() {
-	clear(t.since)
+	for s := range t.places {
+		t.places[s].since = 0
+	}
 	for i := range t.ring {
 		if p := &t.ring[i]; p.at != 0 && t.Valid(p.slot, p.gen) && p.at > t.seenAt(p.slot) {
-			t.since[p.slot]++
+			t.places[p.slot].since++
 		}
 	}
-}
-
-// setWaiting computes the effective number of waiting requests. It is what was scraped plus a share for each pick since, own
-// or a peer's; an endpoint that takes requests and answers none shows by its pending ones, whatever it reports. If no endpoint
-// has fresh metrics, what was sent is all that is known. It is not copied into its callers, for the size of the module.
-//
-//go:noinline
-func (t *Table) setWaiting(s int32) {
-	if t.plain {
-		t.view.Waiting[s] = t.view.Queue[s]
-		return
-	}
-	pending, since := t.pending[s]+t.share.pending[s], t.since[s]+t.share.since[s]
-	waiting := max(PickShare*float64(pending), t.view.Queue[s]+PickShare*float64(since))
-	t.view.Waiting[s] = waiting + AnsweredShare*float64(t.view.InFlight[s]-pending)
 }

@@ -96,12 +96,12 @@ func TestLoadIsReleasedOnce(t *testing.T) {
 				}
 				for s := range v.ID {
 					id := v.ID[s]
-					if v.InFlight[s] != count[id] || v.InFlightTokens[s] != tokens[id] || tab.pending[s] != pending[id] {
+					if v.InFlight[s] != count[id] || v.InFlightTokens[s] != tokens[id] || tab.places[s].pending != pending[id] {
 						t.Fatalf("slot %d: %d in flight, %d pending, %d tokens; want %d, %d, %d",
-							s, v.InFlight[s], tab.pending[s], v.InFlightTokens[s], count[id], pending[id], tokens[id])
+							s, v.InFlight[s], tab.places[s].pending, v.InFlightTokens[s], count[id], pending[id], tokens[id])
 					}
-					if tab.since[s] < 0 || tab.since[s] > tab.pending[s] || v.Waiting[s] < 0 {
-						t.Fatalf("slot %d: since %d of %d pending, waiting %v", s, tab.since[s], tab.pending[s], v.Waiting[s])
+					if tab.places[s].since < 0 || tab.places[s].since > tab.places[s].pending || v.Waiting[s] < 0 {
+						t.Fatalf("slot %d: since %d of %d pending, waiting %v", s, tab.places[s].since, tab.places[s].pending, v.Waiting[s])
 					}
 				}
 			},

@@ -16,9 +16,7 @@ type share struct {
 	vector  []byte // what this worker has in flight, as shared/loads has it; kept up to date slot by slot
 	changed bool   // since the vector was last asked for
 
-	peers   []peer  // by number
-	pending []int32 // by slot: requests of peers that have no first byte
-	since   []int32 // by slot: those of them that the newest scrape has not seen
+	peers []peer // by number; what they have at a slot stands in its place
 
 	heard       []uint64 // by slot: time of the newest change of its health that is known of
 	transitions []int32  // slots whose health this worker changed; see TakeTransitions
@@ -51,10 +49,10 @@ func (t *Table) Share(on bool) {
 		x.vector, x.peers, x.transitions = nil, nil, nil
 		return
 	}
-	t.growShare(len(t.gen))
+	t.growShare(len(t.places))
 	x.layout++
 	for _, s := range t.live {
-		t.note(s)
+		t.book(s, 0, 0, 0, 0)
 	}
 }
 
@@ -78,7 +76,9 @@ func (t *Table) Slot(id uint64) (int32, bool) {
 }
 
 // Own returns the requests in flight of this worker at slot, and the tokens that they are booked with.
-func (t *Table) Own(slot int32) (requests int32, tokens int64) { return t.sent[slot], t.booked[slot] }
+func (t *Table) Own(slot int32) (requests int32, tokens int64) {
+	return t.places[slot].sent, t.places[slot].booked
+}
 
 // Merge makes the vector of peer n count instead of the one before. n is small. The view is read during the call only.
 func (t *Table) Merge(n int, v *loads.View) {
@@ -159,12 +159,12 @@ func (t *Table) slotOf(id uint64) int32 {
 //
 //go:noinline
 func (t *Table) count(s int32, old, e loads.Entry) {
-	x := &t.share
+	p := &t.places[s]
 	t.view.InFlight[s] += int32(e.InFlight) - int32(old.InFlight)
 	t.view.InFlightTokens[s] += int64(e.Tokens) - int64(old.Tokens)
-	x.pending[s] += int32(e.Pending) - int32(old.Pending)
-	x.since[s] += int32(e.Since) - int32(old.Since)
-	t.setWaiting(s)
+	p.peerPending += int32(e.Pending) - int32(old.Pending)
+	p.peerSince += int32(e.Since) - int32(old.Since)
+	t.view.Waiting[s] = t.waiting(p, t.view.Queue[s], t.view.InFlight[s])
 }
 
 // Leave says that peer n is gone: nothing that it had in flight counts any more.
@@ -188,10 +188,11 @@ func (t *Table) remap() {
 	if len(x.peers) == 0 {
 		return
 	}
-	clear(x.pending)
-	clear(x.since)
+	for s := range t.places {
+		t.places[s].peerPending, t.places[s].peerSince = 0, 0
+	}
 	for _, s := range t.live {
-		t.view.InFlight[s], t.view.InFlightTokens[s] = t.sent[s], t.booked[s]
+		t.view.InFlight[s], t.view.InFlightTokens[s] = t.places[s].sent, t.places[s].booked
 	}
 	for n := range x.peers {
 		p := &x.peers[n]
@@ -212,22 +213,10 @@ func (t *Table) recountPeers() {
 		p := &x.peers[n]
 		for i, s := range p.slots {
 			if s >= 0 && !p.seen[i] && p.at <= t.seenAt(s) {
-				x.since[s] -= int32(p.entry(i).Since)
+				t.places[s].peerSince -= int32(p.entry(i).Since)
 				p.seen[i] = true
 			}
 		}
-	}
-}
-
-// note follows a change of what this worker has at slot s.
-func (t *Table) note(s int32) {
-	t.setWaiting(s)
-	if x := &t.share; x.on {
-		x.changed = true
-		loads.SetEntry(x.vector, int(s), &loads.Entry{
-			ID: t.view.ID[s], Tokens: loads.Count(t.booked[s]), InFlight: uint32(t.sent[s]), Pending: uint32(t.pending[s]),
-			Since: uint32(t.since[s]),
-		})
 	}
 }
 
@@ -237,8 +226,6 @@ func (t *Table) HeardAt(slot int32) uint64 { return t.share.heard[slot] }
 // growShare makes room for n slots.
 func (t *Table) growShare(n int) {
 	x := &t.share
-	extend(&x.pending, n)
-	extend(&x.since, n)
 	extend(&x.heard, n)
 	if x.on {
 		x.vector = loads.Resize(x.vector, n)
@@ -248,7 +235,7 @@ func (t *Table) growShare(n int) {
 // clearShare forgets what peers have at slot s, whose endpoint is gone; remap follows.
 func (t *Table) clearShare(s int32) {
 	x := &t.share
-	x.pending[s], x.since[s], x.heard[s] = 0, 0, 0
+	t.places[s].peerPending, t.places[s].peerSince, x.heard[s] = 0, 0, 0
 	if x.on {
 		x.changed = true
 		loads.SetEntry(x.vector, int(s), &loads.Entry{})
@@ -257,7 +244,7 @@ func (t *Table) clearShare(s int32) {
 
 // bytes returns the memory that sharing takes.
 func (x *share) bytes() int {
-	n := cap(x.vector) + 4*(cap(x.pending)+cap(x.since)+cap(x.transitions)) + 8*cap(x.heard)
+	n := cap(x.vector) + 4*cap(x.transitions) + 8*cap(x.heard)
 	for i := range x.peers {
 		p := &x.peers[i]
 		n += cap(p.raw) + 4*cap(p.slots) + cap(p.seen)

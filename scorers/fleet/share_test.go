@@ -108,15 +108,15 @@ func (w *worker) check(t *rapid.T, now uint64) {
 				want = want.plus(heard[id])
 			}
 		}
-		got := load{v.InFlight[s], w.tab.pending[s] + w.tab.share.pending[s], v.InFlightTokens[s]}
+		got := load{v.InFlight[s], w.tab.places[s].pending + w.tab.places[s].peerPending, v.InFlightTokens[s]}
 		if got != want {
 			t.Fatalf("slot %d: %+v, want %+v", s, got, want)
 		}
 		if requests, tokens := w.tab.Own(int32(s)); id != 0 && (requests != own[id].requests || tokens != own[id].tokens) {
 			t.Fatalf("slot %d: own %d requests and %d tokens, want %+v", s, requests, tokens, own[id])
 		}
-		if since := w.tab.share.since[s]; since < 0 || since > w.tab.share.pending[s] || v.Waiting[s] < 0 {
-			t.Fatalf("slot %d: %d of %d pending since, waiting %v", s, since, w.tab.share.pending[s], v.Waiting[s])
+		if since := w.tab.places[s].peerSince; since < 0 || since > w.tab.places[s].peerPending || v.Waiting[s] < 0 {
+			t.Fatalf("slot %d: %d of %d pending since, waiting %v", s, since, w.tab.places[s].peerPending, v.Waiting[s])
 		}
 	}
 }
@@ -230,7 +230,7 @@ func TestSharedLoad(t *testing.T) {
 		for i, w := range workers {
 			v := w.tab.View()
 			for _, s := range w.tab.Live() {
-				got := load{v.InFlight[s], w.tab.pending[s] + w.tab.share.pending[s], v.InFlightTokens[s]}
+				got := load{v.InFlight[s], w.tab.places[s].pending + w.tab.places[s].peerPending, v.InFlightTokens[s]}
 				if got != truth[v.ID[s]] {
 					t.Fatalf("worker %d, slot %d: %+v, want the true sum %+v", i, s, got, truth[v.ID[s]])
 				}

@@ -7,7 +7,9 @@ type Health struct {
 	Level    uint32 // failures in a row; 0 for a healthy endpoint
 }
 
-// transit notes that this worker changed the health of slot.
+// transit notes that this worker changed the health of slot. It is rare, and not copied into its callers.
+//
+//go:noinline
 func (t *Table) transit(now uint64, slot int32) {
 	x := &t.share
 	x.heard[slot] = now
@@ -15,6 +17,9 @@ func (t *Table) transit(now uint64, slot int32) {
 		x.transitions = append(x.transitions, slot)
 	}
 }
+
+// Transited reports whether TakeTransitions has any to return.
+func (t *Table) Transited() bool { return len(t.share.transitions) > 0 }
 
 // TakeTransitions returns the slots whose health this worker has changed since the last call, in their order. The slice is
 // valid until the next change.
@@ -27,7 +32,7 @@ func (t *Table) TakeTransitions() []int32 {
 
 // Health returns what is known of the answers of slot.
 func (t *Table) Health(slot int32) Health {
-	h := &t.health[slot]
+	h := &t.places[slot].health
 	return Health{h.failedAt, h.until, uint32(h.level)}
 }
 
@@ -38,7 +43,7 @@ func (t *Table) SetHealth(at uint64, slot int32, x Health) {
 	}
 	t.share.heard[slot] = at
 	was := t.impairedSlot(slot)
-	h := &t.health[slot]
+	h := &t.places[slot].health
 	if x.Level == 0 && h.level > 0 {
 		h.before = h.level
 	}

@@ -44,7 +44,7 @@ func (t *Table) takeKeys(f Facts) {
 	for l := range k.keys {
 		k.keys[l] = string(f.LabelKey(l))
 	}
-	k.labels = make([]span, len(t.gen)*len(k.keys))
+	k.labels = make([]span, len(t.places)*len(k.keys))
 	t.mapLabels()
 }
 

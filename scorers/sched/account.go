@@ -57,7 +57,7 @@ func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 		s.fleet.Owe(now, d.Cur)
 		d.State |= owesByte
 	}
-	s.logHealth(now)
+	s.tellHealth(now)
 }
 
 // estimate asks the load estimator, if there is one, what d costs at its first choice. What that is above the uncached tokens
@@ -260,7 +260,7 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 	}
 	if s.fleet.Valid(d.Cur, d.CurGen) {
 		s.fleet.Answer(now, d.Cur, d.StartedAt, code)
-		s.logHealth(now)
+		s.tellHealth(now)
 	}
 }
 
@@ -274,7 +274,7 @@ func (s *Scheduler) Began(now uint64, d *Decision) {
 	d.State &^= owesByte
 	if s.fleet.Valid(d.Cur, d.CurGen) {
 		s.fleet.Began(now, d.Cur, d.StartedAt, d.State&refused == 0)
-		s.logHealth(now)
+		s.tellHealth(now)
 	}
 }
 
@@ -331,7 +331,7 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 		if d.State&owesByte != 0 {
 			s.fleet.Paid(d.Cur)
 		}
-		s.logHealth(now)
+		s.tellHealth(now)
 	}
 	d.State = 0
 }

@@ -104,3 +104,10 @@ func (s *Scheduler) tell(slots []int32) {
 		}
 	}
 }
+
+// tellHealth tells peers what has become of the health of endpoints since, which is rarely anything.
+func (s *Scheduler) tellHealth(now uint64) {
+	if s.fleet.Transited() {
+		s.logHealth(now)
+	}
+}
