@@ -130,7 +130,7 @@ func (s *Stack) startEnvoy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	begin, cpu := time.Now(), readCPU()
+	begin, cpu := time.Now(), ReadCPU()
 	s.Envoy, err = StartEnvoy(EnvoyOptions{
 		Path: s.tools.Envoy, Name: s.name("envoy"), Bootstrap: bootstrap, Dir: s.Dir, Admin: ports[1],
 		Concurrency: s.opts.Concurrency, LogLevel: s.opts.LogLevel, Args: s.opts.EnvoyArgs,
@@ -141,7 +141,7 @@ func (s *Stack) startEnvoy(ctx context.Context) error {
 	if err := s.Envoy.WaitReady(ctx); err != nil {
 		return err
 	}
-	s.readyAfter, s.readyBusy = time.Since(begin), busySince(cpu)
+	s.readyAfter, s.readyBusy = time.Since(begin), cpu.Busy()
 	if s.opts.WithoutAgent || s.opts.Edge {
 		return nil
 	}

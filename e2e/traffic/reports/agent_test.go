@@ -29,7 +29,8 @@ type agent struct {
 	node      string
 	reports   int
 	processes map[uint64]bool
-	newest    map[uint64]said // by epoch
+	newest    map[uint64]said      // by epoch
+	leads     map[uint64]time.Time // by epoch: when a record was written that first said so
 	problems  []string
 }
 
@@ -56,7 +57,7 @@ func serveAgent(t *testing.T, addr string, eps []snapshot.Endpoint) *agent {
 			ID: snapshot.EndpointID(name, address), Name: name, Address: address, Flags: snapshot.Draining, ScrapeAgeMs: snapshot.NeverScraped,
 		})
 	}
-	a := &agent{endpoints: eps, version: 6, news: make(chan struct{}), processes: map[uint64]bool{}, newest: map[uint64]said{}}
+	a := &agent{endpoints: eps, version: 6, news: make(chan struct{}), processes: map[uint64]bool{}, newest: map[uint64]said{}, leads: map[uint64]time.Time{}}
 	a.publish(t)
 	l, err := net.Listen("tcp4", addr)
 	if err != nil {
@@ -164,6 +165,9 @@ func (a *agent) take(r *http.Request, body []byte) {
 			one.fallbacks[f.Name] = f.Count
 		}
 		a.newest[one.Epoch] = one
+		if _, known := a.leads[one.Epoch]; !known && one.Flags&report.Leading != 0 {
+			a.leads[one.Epoch] = one.at
+		}
 	}
 }
 
