@@ -106,7 +106,7 @@ func connect(t *testing.T, b *traffic.Bed, n int) []*conn {
 			t.Fatalf("%d connections reach %d workers only", tries, len(out))
 		}
 		c := dial(t, b, "")
-		if a := c.chat(t, traffic.ChatBody(traffic.Text(uint64(1_000_000+tries), 300))); a.status != http.StatusOK {
+		if a := c.chat(t, short(traffic.ChatBody(traffic.Text(uint64(1_000_000+tries), 300)))); a.status != http.StatusOK {
 			t.Fatalf("status %d: %.300s", a.status, a.body)
 		}
 		if !seen[c.vm] {

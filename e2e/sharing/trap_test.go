@@ -11,7 +11,8 @@ import (
 	"github.com/zerohop/zerohop/e2e/vllmsim/simserver"
 )
 
-// bound is how long a lost VM may count, and its successor need: a vector that is older than 1 s does not count.
+// bound is how long a lost VM may count, and its successor need: a vector that is older than 1 s does not count. What is asked
+// later than that has to find it so; the test itself may come late on a busy machine.
 const bound = 2 * time.Second
 
 // TestTrap loses the VM of a worker under load: what it had in flight stops counting, its successor knows the prefixes again, and
@@ -41,17 +42,19 @@ func TestTrap(t *testing.T) {
 	}
 	trapped := time.Now()
 	open.Body.Close()
-	traffic.Until(t, "the lost VM to stop counting", func() error { return counts(t, others, 0) })
-	if d := time.Since(trapped); d > bound+time.Second { // the machine may be busy
-		t.Errorf("the lost VM counted for %v", d)
-	}
-	fresh := successor(t, b, conns)
-	within := time.Since(trapped)
+	traffic.Until(t, "the lost VM to stop counting", func() error {
+		asked := time.Now()
+		err := counts(t, others, 0)
+		if err != nil && asked.Sub(trapped) > bound {
+			t.Errorf("%v after the trap %v", asked.Sub(trapped), err)
+		}
+		return err
+	})
+	t.Logf("the lost VM has stopped counting %v after the trap", time.Since(trapped).Round(time.Millisecond))
+	fresh := successor(t, b, conns, trapped)
+	t.Logf("the worker serves again %v after it", time.Since(trapped).Round(time.Millisecond))
 	if after := rate(t, []*conn{fresh}, prompts); after < 0.95*before {
-		t.Errorf("%v after the trap %.3f of the blocks are matched on the worker, before %.3f", within, after, before)
-	}
-	if within > bound+time.Second {
-		t.Errorf("the worker served again after %v", within)
+		t.Errorf("after the trap %.3f of the blocks are matched on the worker, before %.3f", after, before)
 	}
 	if n := b.FilterStats(t)["zerohop_sharing_lost_records_total"]; n > workers {
 		t.Errorf("%g records lost", n)
@@ -105,8 +108,8 @@ func counts(t *testing.T, conns []*conn, n int) error {
 	return nil
 }
 
-// successor returns a connection to a VM that none of conns has.
-func successor(t *testing.T, b *traffic.Bed, conns []*conn) *conn {
+// successor returns a connection to a VM that none of conns has. A worker that is asked later than bound after the trap has one.
+func successor(t *testing.T, b *traffic.Bed, conns []*conn, trapped time.Time) *conn {
 	t.Helper()
 	old := map[string]bool{}
 	for _, c := range conns {
@@ -114,8 +117,12 @@ func successor(t *testing.T, b *traffic.Bed, conns []*conn) *conn {
 	}
 	var found *conn
 	traffic.Until(t, "the worker to serve again", func() error {
-		c := dial(t, b, "")
-		if a := c.chat(t, short(prompt(1))); a.vm == "" || old[a.vm] {
+		asked, c := time.Now(), dial(t, b, "")
+		a := c.chat(t, short(prompt(1)))
+		if a.vm == "" && asked.Sub(trapped) > bound {
+			t.Errorf("%v after the trap a worker has no VM: status %d", asked.Sub(trapped), a.status)
+		}
+		if a.vm == "" || old[a.vm] {
 			return fmt.Errorf("status %d by VM %q", a.status, a.vm)
 		}
 		found = c
