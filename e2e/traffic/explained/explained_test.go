@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -55,12 +57,13 @@ func explanation(h http.Header) map[string]string {
 	return out
 }
 
-// TestExplained explains to the tests' own network.
+// TestExplained explains to the address that the tests have, and to no other.
 func TestExplained(t *testing.T) {
 	traffic.EachMode(t, func(t *testing.T, mode string) {
-		b := start(t, mode, "127.0.0.0/8")
+		b := start(t, mode, "127.0.0.1/32")
 		t.Run("headers", func(t *testing.T) { headers(t, b) })
 		t.Run("headers to one that does not ask", func(t *testing.T) { unasked(t, b) })
+		t.Run("stranger", func(t *testing.T) { stranger(t, b) })
 		t.Run("dry run", func(t *testing.T) { dryRun(t, b) })
 		t.Run("dry run by GET", func(t *testing.T) { byGet(t, b) })
 		t.Run("chain", func(t *testing.T) { chain(t, b) })
@@ -109,6 +112,46 @@ func unasked(t *testing.T, b *traffic.Bed) {
 	if got := explanation(r.Header); len(got) != 0 {
 		t.Errorf("explained %q", got)
 	}
+}
+
+// stranger asks from an address outside of the trusted network, and says that it comes from there.
+func stranger(t *testing.T, b *traffic.Bed) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	client := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+	ask := func(path string) (id string, resp *http.Response, body []byte) {
+		t.Helper()
+		id = traffic.NewID()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.URL()+path+"?id="+id, bytes.NewReader(traffic.ChatBody("hello")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = asked()
+		req.Header.Set("X-Forwarded-For", "127.0.0.1")
+		if resp, err = client.Do(req); err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if body, err = io.ReadAll(resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		return id, resp, body
+	}
+	before := b.FilterStats(t)["zerohop_explain_refused_total"]
+	id, resp, _ := ask(traffic.PathChat)
+	if got := explanation(resp.Header); resp.StatusCode != http.StatusOK || len(got) != 0 || len(b.Arrivals(id)) != 1 {
+		t.Errorf("status %d, explained %q, %d arrivals", resp.StatusCode, got, len(b.Arrivals(id)))
+	}
+	id, resp, body := ask(dryRunPath)
+	var refusal struct {
+		Error struct{ Message, Type string }
+	}
+	if err := json.Unmarshal(body, &refusal); err != nil || refusal.Error.Message == "" {
+		t.Errorf("body %s: %v", body, err)
+	}
+	if details := b.Entry(t, id).String("details"); resp.StatusCode != http.StatusForbidden || details != "zerohop_explain_refused" || len(b.Arrivals(id)) != 0 {
+		t.Errorf("dry run: status %d, details %s, %d arrivals", resp.StatusCode, details, len(b.Arrivals(id)))
+	}
+	b.WaitCounters(t, map[string]float64{"zerohop_explain_refused_total": before + 2})
 }
 
 func dryRun(t *testing.T, b *traffic.Bed) {
