@@ -33,18 +33,64 @@ func (r *reader) object(field func(name string) bool) {
 	})
 }
 
-// array reads an array into a slice; element reads one element. An empty array gives nil.
-func array[T any](r *reader, element func(r *reader, v *T)) (out []T) {
-	r.array(func() {
-		var v T
-		element(r, &v)
-		out = append(out, v)
-	})
-	return out
+// field is a field of an object and where its value goes: a *string, *bool, *float64, *int or *signed, an object, or for
+// an array a function that appends an element and returns where the value of that goes.
+type field struct {
+	name string
+	into any
 }
 
-// array is what all arrays have in common: what has a type of its own stands in the module once for each.
-func (r *reader) array(element func()) {
+// object is what reads itself from an object.
+type object interface{ read(r *reader) }
+
+// signed is an integer that may be below 0.
+type signed int
+
+// fields reads an object with the known fields.
+//
+//go:noinline
+func (r *reader) fields(known ...field) {
+	r.object(func(name string) bool {
+		for i := range known {
+			if known[i].name == name {
+				r.value(known[i].into)
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// value reads a value into what a field names.
+func (r *reader) value(into any) {
+	switch v := into.(type) {
+	case *string:
+		r.string(v)
+	case *bool:
+		r.bool(v)
+	case *float64:
+		r.float(v)
+	case *int:
+		r.within(v, 0)
+	case *signed:
+		r.within((*int)(v), math.MinInt32)
+	case func() any:
+		r.array(v)
+	case object:
+		v.read(r)
+	}
+}
+
+// elementsOf returns what appends the elements of an array to list, which an empty one leaves nil.
+func elementsOf[T any](list *[]T) func() any {
+	return func() any {
+		*list = append(*list, make([]T, 1)...)
+		return &(*list)[len(*list)-1]
+	}
+}
+
+// array reads an array whose elements go to what element returns.
+func (r *reader) array(element func() any) {
 	if r.next() != '[' {
 		r.mismatch("an array")
 		return
@@ -52,7 +98,7 @@ func (r *reader) array(element func()) {
 	r.elements(func(i int) {
 		outer := len(r.path)
 		r.path = append(strconv.AppendInt(append(r.path, '['), int64(i), 10), ']')
-		element()
+		r.value(element())
 		r.path = r.path[:outer]
 	})
 }
@@ -94,13 +140,7 @@ func (r *reader) float(v *float64) {
 	*v = f
 }
 
-// integer reads an integer from 0 to MaxInt32 into v, the same on every architecture.
-func (r *reader) integer(v *int) { r.within(v, 0) }
-
-// signed reads an integer from MinInt32 to MaxInt32 into v.
-func (r *reader) signed(v *int) { r.within(v, math.MinInt32) }
-
-// within reads an integer from least to MaxInt32 into v.
+// within reads an integer from least to MaxInt32 into v, the same on every architecture.
 func (r *reader) within(v *int, least int) {
 	f, before := 0.0, len(r.problems)
 	r.float(&f)
