@@ -119,9 +119,9 @@ func OpenChunk(b []byte) (Chunk, error) {
 	if err := check(b, magicChunk, ChunkHeaderLen); err != nil {
 		return Chunk{}, err
 	}
-	le := binary.LittleEndian
+	h, le := b[:ChunkHeaderLen], binary.LittleEndian
 	c := Chunk{rest: b[ChunkHeaderLen:], ChunkHeader: ChunkHeader{
-		BlockTokens: le.Uint32(b[chunkTokens:]), Epoch: le.Uint64(b[chunkEpoch:]), At: le.Uint64(b[chunkAt:]),
+		BlockTokens: le.Uint32(h[chunkTokens:]), Epoch: le.Uint64(h[chunkEpoch:]), At: le.Uint64(h[chunkAt:]),
 	}}
 	if c.Epoch == 0 {
 		return Chunk{}, ErrID
@@ -130,8 +130,9 @@ func OpenChunk(b []byte) (Chunk, error) {
 		if len(rest) < SectionHeaderLen {
 			return Chunk{}, ErrTruncated
 		}
-		n, count := uint64(le.Uint32(rest[secLen:])), uint64(le.Uint32(rest[secCount:]))
-		if known := count * uint64(unit(Section(le.Uint16(rest[secKind:])))); n < SectionHeaderLen+known || n > uint64(len(rest)) {
+		h = rest[:SectionHeaderLen]
+		n, count := uint64(le.Uint32(h[secLen:])), uint64(le.Uint32(h[secCount:]))
+		if known := count * uint64(unit(Section(le.Uint16(h[secKind:])))); n < SectionHeaderLen+known || n > uint64(len(rest)) {
 			return Chunk{}, ErrLength
 		}
 		rest = rest[n:]
@@ -143,10 +144,10 @@ func OpenChunk(b []byte) (Chunk, error) {
 func (c *Chunk) Next() bool {
 	le := binary.LittleEndian
 	for len(c.rest) > 0 {
-		b := c.rest[:le.Uint32(c.rest[secLen:])]
-		c.rest = c.rest[len(b):]
-		c.Kind, c.ID, c.Skipped = Section(le.Uint16(b[secKind:])), le.Uint64(b[secID:]), le.Uint32(b[secSkipped:])
-		c.count, c.body = int(le.Uint32(b[secCount:])), b[SectionHeaderLen:]
+		h := c.rest[:SectionHeaderLen]
+		n := le.Uint32(h[secLen:])
+		c.Kind, c.ID, c.Skipped = Section(le.Uint16(h[secKind:])), le.Uint64(h[secID:]), le.Uint32(h[secSkipped:])
+		c.count, c.body, c.rest = int(le.Uint32(h[secCount:])), c.rest[SectionHeaderLen:n], c.rest[n:]
 		if unit(c.Kind) > 0 {
 			return true
 		}
@@ -162,12 +163,12 @@ func (c *Chunk) Hash(i int) uint64 { return binary.LittleEndian.Uint64(c.body[Bl
 
 // Event returns event i of a section of kind SectionEvents.
 func (c *Chunk) Event(i int) StateEvent {
-	le, b := binary.LittleEndian, c.body[EventLen*i:]
+	le, b := binary.LittleEndian, c.body[EventLen*i:][:EventLen]
 	return StateEvent{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])}
 }
 
 // Health fills x with endpoint i of a section of kind SectionHealth.
 func (c *Chunk) Health(i int, x *StateHealth) {
-	le, b := binary.LittleEndian, c.body[HealthLen*i:]
+	le, b := binary.LittleEndian, c.body[HealthLen*i:][:HealthLen]
 	*x = StateHealth{le.Uint64(b), le.Uint64(b[8:]), Health{le.Uint64(b[16:]), le.Uint64(b[24:]), le.Uint32(b[32:])}}
 }

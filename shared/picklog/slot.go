@@ -52,9 +52,9 @@ func OpenSlot(b []byte) (Slot, error) {
 	if err := check(b, magicSlot, SlotHeaderLen); err != nil {
 		return Slot{}, err
 	}
-	le := binary.LittleEndian
-	s := Slot{Epoch: le.Uint64(b[slotEpoch:]), First: le.Uint64(b[slotFirst:]), rest: b[SlotHeaderLen:]}
-	count := le.Uint32(b[slotCount:])
+	h, le := b[:SlotHeaderLen], binary.LittleEndian
+	s := Slot{Epoch: le.Uint64(h[slotEpoch:]), First: le.Uint64(h[slotFirst:]), rest: b[SlotHeaderLen:]}
+	count := le.Uint32(h[slotCount:])
 	switch {
 	case s.Epoch == 0 || s.First == 0:
 		return Slot{}, ErrID

@@ -37,22 +37,22 @@ func AppendReport(dst []byte, process, nowNs uint64, reasons []string, records [
 	start := len(dst)
 	out = slices.Grow(dst, total)[:start+total]
 	b, le := out[start:], binary.LittleEndian
-	le.PutUint16(b[repReasons:], uint16(len(reasons)))
-	le.PutUint32(b[repRecords:], uint32(taken))
-	le.PutUint32(b[repReasonsLen:], uint32(reasonsLen))
-	le.PutUint64(b[repProcess:], process)
-	at := repHeaderLen
+	h, b := b[:repHeaderLen], b[repHeaderLen:]
+	le.PutUint16(h[repReasons:], uint16(len(reasons)))
+	le.PutUint32(h[repRecords:], uint32(taken))
+	le.PutUint32(h[repReasonsLen:], uint32(reasonsLen))
+	le.PutUint64(h[repProcess:], process)
 	for _, name := range reasons {
-		b[at] = byte(len(name))
-		at += 1 + copy(b[at+1:], name)
+		b[0] = byte(len(name))
+		b = b[1+copy(b[1:], name):]
 	}
 	for _, r := range records[:taken] {
-		le.PutUint32(b[at+entryAgeMs:], ageMs(le.Uint64(r[recAt:]), nowNs))
-		le.PutUint32(b[at+entryLength:], uint32(len(r)))
-		at += entryLen
-		at += copy(b[at:], r)
+		entry := b[:entryLen]
+		le.PutUint32(entry[entryAgeMs:], ageMs(le.Uint64(r[recAt:]), nowNs))
+		le.PutUint32(entry[entryLength:], uint32(len(r)))
+		b = b[entryLen+copy(b[entryLen:], r):]
 	}
-	seal(b, MagicReport, repHeaderLen)
+	seal(out[start:], MagicReport, repHeaderLen)
 	return out, taken, nil
 }
 

@@ -24,21 +24,21 @@ func AppendRecord(dst []byte, w *Worker, eps []Endpoint, fallbacks []uint64) ([]
 	out := slices.Grow(dst, total)[:start+total]
 	b := out[start:]
 	putWorker(b, w, len(eps), len(fallbacks))
-	at := recHeaderLen
+	rest := b[recHeaderLen:]
 	for i := range eps {
-		putEndpoint(b[at:at+epLen], &eps[i])
-		at += epLen
+		putEndpoint(rest, &eps[i])
+		rest = rest[epLen:]
 	}
 	for _, n := range fallbacks {
-		binary.LittleEndian.PutUint64(b[at:], n)
-		at += fallbackLen
+		binary.LittleEndian.PutUint64(rest, n)
+		rest = rest[fallbackLen:]
 	}
 	seal(b, MagicRecord, recHeaderLen)
 	return out, nil
 }
 
 func putWorker(b []byte, w *Worker, endpoints, fallbacks int) {
-	le := binary.LittleEndian
+	b, le := b[:recHeaderLen], binary.LittleEndian // one check of the bounds for all
 	le.PutUint16(b[recEndpointLen:], epLen)
 	le.PutUint32(b[recCount:], uint32(endpoints))
 	le.PutUint16(b[recFallbacks:], uint16(fallbacks))
@@ -57,7 +57,7 @@ func putWorker(b []byte, w *Worker, endpoints, fallbacks int) {
 }
 
 func putEndpoint(b []byte, e *Endpoint) {
-	le := binary.LittleEndian
+	b, le := b[:epLen], binary.LittleEndian
 	le.PutUint64(b[epID:], e.ID)
 	le.PutUint64(b[epTokens:], e.InFlightTokens)
 	le.PutUint64(b[epPicks:], e.Picks)
@@ -83,9 +83,9 @@ func OpenRecord(b []byte) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	le := binary.LittleEndian
-	stride, count := uint64(le.Uint16(b[recEndpointLen:])), uint64(le.Uint32(b[recCount:]))
-	fallbacks := uint64(le.Uint16(b[recFallbacks:]))
+	h, le := b[:recHeaderLen], binary.LittleEndian
+	stride, count := uint64(le.Uint16(h[recEndpointLen:])), uint64(le.Uint32(h[recCount:]))
+	fallbacks := uint64(le.Uint16(h[recFallbacks:]))
 	if count > MaxEndpoints || fallbacks > MaxReasons {
 		return Record{}, ErrTooLarge
 	}
@@ -95,7 +95,7 @@ func OpenRecord(b []byte) (Record, error) {
 		return Record{}, ErrLength
 	}
 	r := Record{header: b[:headerLen], endpoints: b[headerLen:counters], counters: b[counters:end], stride: int(stride)}
-	if le.Uint64(b[recEpoch:]) == 0 {
+	if le.Uint64(h[recEpoch:]) == 0 {
 		return Record{}, ErrID
 	}
 	for i := range r.Len() {

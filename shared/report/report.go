@@ -89,11 +89,11 @@ func ValidReason(name []byte) bool {
 // seal writes what records and reports have in common and, at last, the checksum.
 func seal(b []byte, magic string, headerLen int) {
 	copy(b, magic)
-	le := binary.LittleEndian
-	le.PutUint32(b[offFormat:], FormatVersion)
-	le.PutUint32(b[offTotal:], uint32(len(b)))
-	le.PutUint16(b[offHeaderLen:], uint16(headerLen))
-	le.PutUint64(b[offChecksum:], xxhash.Sum64(b[offTotal:]))
+	h, le := b[:offHeaderLen+2], binary.LittleEndian
+	le.PutUint32(h[offFormat:], FormatVersion)
+	le.PutUint32(h[offTotal:], uint32(len(b)))
+	le.PutUint16(h[offHeaderLen:], uint16(headerLen))
+	le.PutUint64(h[offChecksum:], xxhash.Sum64(b[offTotal:]))
 }
 
 // unseal checks what seal wrote and returns the length of the header, which is at least least and at most len(b).
@@ -107,21 +107,21 @@ func unseal(b []byte, magic string, least int) (headerLen int, err error) {
 	if string(b[:len(magic)]) != magic {
 		return 0, ErrMagic
 	}
-	le := binary.LittleEndian
-	if le.Uint32(b[offFormat:]) != FormatVersion {
+	h, le := b[:offHeaderLen+2], binary.LittleEndian
+	if le.Uint32(h[offFormat:]) != FormatVersion {
 		return 0, ErrVersion
 	}
-	total := uint64(le.Uint32(b[offTotal:]))
+	total := uint64(le.Uint32(h[offTotal:]))
 	if uint64(len(b)) < total {
 		return 0, ErrTruncated
 	}
 	if uint64(len(b)) != total {
 		return 0, ErrLength
 	}
-	if le.Uint64(b[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
+	if le.Uint64(h[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
 		return 0, ErrChecksum
 	}
-	headerLen = int(le.Uint16(b[offHeaderLen:]))
+	headerLen = int(le.Uint16(h[offHeaderLen:]))
 	if headerLen < least || headerLen > len(b) {
 		return 0, ErrLength
 	}
