@@ -81,18 +81,18 @@ func unseal(b []byte, magic string, least int) error {
 	if string(b[:len(magic)]) != magic {
 		return ErrMagic
 	}
-	le := binary.LittleEndian
-	if le.Uint32(b[offFormat:]) != FormatVersion {
+	h, le := b[:offHeaderLen], binary.LittleEndian
+	if le.Uint32(h[offFormat:]) != FormatVersion {
 		return ErrVersion
 	}
-	total := uint64(le.Uint32(b[offTotal:]))
+	total := uint64(le.Uint32(h[offTotal:]))
 	if uint64(len(b)) < total {
 		return ErrTruncated
 	}
 	if uint64(len(b)) != total {
 		return ErrLength
 	}
-	if le.Uint64(b[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
+	if le.Uint64(h[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
 		return ErrChecksum
 	}
 	return nil
@@ -106,16 +106,17 @@ type frame struct {
 
 // frameOf reads the frame of b, and whether its sections lie inside b, which is at least headerLen long.
 func frameOf(b []byte) (frame, bool) {
-	le := binary.LittleEndian
-	header, stride := uint64(le.Uint16(b[offHeaderLen:])), uint64(le.Uint16(b[offRecordLen:]))
-	count, text := uint64(le.Uint32(b[offCount:])), uint64(le.Uint32(b[offTextLen:]))
+	h, le := b[:headerLen], binary.LittleEndian
+	header, stride := uint64(le.Uint16(h[offHeaderLen:])), uint64(le.Uint16(h[offRecordLen:]))
+	count, text := uint64(le.Uint32(h[offCount:])), uint64(le.Uint32(h[offTextLen:]))
 	if header < headerLen || header > uint64(len(b)) {
 		return frame{}, false
 	}
 	var facts, places, attributes uint64
 	if header >= factsHeader {
-		facts = uint64(le.Uint32(b[offFactsLen:]))
-		places, attributes = uint64(le.Uint16(b[offPlaces:])), uint64(le.Uint16(b[offAttributes:]))
+		h = b[:factsHeader]
+		facts = uint64(le.Uint32(h[offFactsLen:]))
+		places, attributes = uint64(le.Uint16(h[offPlaces:])), uint64(le.Uint16(h[offAttributes:]))
 	}
 	end := header + count*stride + text + facts // at most 2^49: no overflow
 	if stride < recordLen+8*(places+attributes) || end > uint64(len(b)) {

@@ -150,15 +150,15 @@ func ApplyDelta(dst, base, delta []byte) ([]byte, error) {
 		return dst, ErrBase
 	}
 	f, ok := frameOf(base)
-	if !ok || !bytes.Equal(base[offVersion:offVersion+8], delta[delBase:delBase+8]) ||
-		!bytes.Equal(base[offChecksum:offChecksum+8], delta[delBaseSum:delBaseSum+8]) ||
-		string(base[:len(Magic)]) != Magic || binary.LittleEndian.Uint32(base[offFormat:]) != FormatVersion {
+	h, d, le := base[:headerLen], delta[:delHeader], binary.LittleEndian
+	if !ok || le.Uint64(h[offVersion:]) != le.Uint64(d[delBase:]) || le.Uint64(h[offChecksum:]) != le.Uint64(d[delBaseSum:]) ||
+		string(h[:len(Magic)]) != Magic || le.Uint32(h[offFormat:]) != FormatVersion {
 		return dst, ErrBase // the last two are what the checksum does not cover
 	}
 	start := len(dst)
 	out := append(dst, base...)
-	b, le := out[start:], binary.LittleEndian
-	if shift := le.Uint32(delta[delShift:]); shift != 0 {
+	b := out[start:]
+	if shift := le.Uint32(d[delShift:]); shift != 0 {
 		for i := range f.count {
 			at := f.record(i) + recAgeMs
 			le.PutUint32(b[at:], aged(le.Uint32(b[at:]), shift))
@@ -167,9 +167,10 @@ func ApplyDelta(dst, base, delta []byte) ([]byte, error) {
 	if err := patch(b, f, delta); err != nil {
 		return dst, err
 	}
-	copy(b[offVersion:offVersion+8], delta[delVersion:])
-	copy(b[offChecksum:offChecksum+8], delta[delSum:])
-	if le.Uint64(b[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
+	h = b[:headerLen]
+	le.PutUint64(h[offVersion:], le.Uint64(d[delVersion:]))
+	le.PutUint64(h[offChecksum:], le.Uint64(d[delSum:]))
+	if le.Uint64(h[offChecksum:]) != xxhash.Sum64(b[offTotal:]) {
 		return dst, ErrChecksum
 	}
 	return out, nil
@@ -177,9 +178,9 @@ func ApplyDelta(dst, base, delta []byte) ([]byte, error) {
 
 // patch copies the changes of delta into b, a snapshot.
 func patch(b []byte, f frame, delta []byte) error {
-	le := binary.LittleEndian
-	header, count := uint64(le.Uint16(delta[offHeaderLen:])), uint64(le.Uint32(delta[delCount:]))
-	off, n := int(le.Uint16(delta[delPatchOff:])), int(le.Uint16(delta[delPatchLen:]))
+	h, le := delta[:delHeader], binary.LittleEndian
+	header, count := uint64(le.Uint16(h[offHeaderLen:])), uint64(le.Uint32(h[delCount:]))
+	off, n := int(le.Uint16(h[delPatchOff:])), int(le.Uint16(h[delPatchLen:]))
 	if off < patchOff || off+n > f.stride || header < delHeader || header+count*uint64(indexLen+n) > uint64(len(delta)) {
 		return ErrLength
 	}

@@ -26,10 +26,10 @@ func openExtras(b []byte, f frame) (extrasView, bool) {
 	if len(b) < facHeader {
 		return x, false
 	}
-	le := binary.LittleEndian
-	keys, values, sets := uint64(le.Uint32(b[facKeysLen:])), uint64(le.Uint32(b[facValuesLen:])), uint64(le.Uint32(b[facSetsLen:]))
-	x.sum = le.Uint64(b[facSum:])
-	x.labels, x.stride = int(le.Uint16(b[facLabels:])), int(le.Uint16(b[facStride:]))
+	h, le := b[:facHeader], binary.LittleEndian
+	keys, values, sets := uint64(le.Uint32(h[facKeysLen:])), uint64(le.Uint32(h[facValuesLen:])), uint64(le.Uint32(h[facSetsLen:]))
+	x.sum = le.Uint64(h[facSum:])
+	x.labels, x.stride = int(le.Uint16(h[facLabels:])), int(le.Uint16(h[facStride:]))
 	at := uint64(facHeader)
 	if x.labels > MaxLabels || x.attributes > MaxAttributes || x.stride < facValues+4*x.labels ||
 		at+keys+values+sets+uint64(f.count)*uint64(x.stride) > uint64(len(b)) {
@@ -202,10 +202,17 @@ func (f *FactsView) AppendModels(dst []uint64, i int) ([]uint64, bool) {
 		return dst, false
 	}
 	set, _ := setAt(f.view.extras.sets, at)
-	for ; len(set) > 0; set = set[8:] {
-		dst = append(dst, binary.LittleEndian.Uint64(set))
+	return appendHashes(dst, set), true
+}
+
+// appendHashes appends the hashes that b consists of.
+//
+//go:noinline
+func appendHashes(dst []uint64, b []byte) []uint64 {
+	for ; len(b) >= 8; b = b[8:] {
+		dst = append(dst, binary.LittleEndian.Uint64(b))
 	}
-	return dst, true
+	return dst
 }
 
 // AppendAdapters appends to dst the XXH64 of the adapters that endpoint i uses, or of those that requests wait for; false if
@@ -219,11 +226,7 @@ func (f *FactsView) AppendAdapters(dst []uint64, i int, waiting bool) ([]uint64,
 	if waiting {
 		from, n = n, int(r[recPending])
 	}
-	for ; n > 0; n-- {
-		dst = append(dst, binary.LittleEndian.Uint64(r[recordLen+8*from:]))
-		from++
-	}
-	return dst, true
+	return appendHashes(dst, r[recordLen+8*from:][:8*n]), true
 }
 
 // MaxLoRA returns how many adapters fit into the engine of endpoint i at once; 0 if it has never told.
