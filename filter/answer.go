@@ -1,9 +1,7 @@
 package filter
 
 import (
-	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/scorers"
@@ -36,122 +34,151 @@ var (
 	}
 )
 
-// appendAnswer appends the answer of a dry run as JSON. docs/explain.md lists its members.
-func (v *VM) appendAnswer(b []byte, s *stream, now uint64, a *answer) []byte {
+// writeAnswer writes the answer of a dry run as JSON. docs/explain.md lists its members.
+func (v *VM) writeAnswer(w *writer, s *stream, now uint64, a *answer) {
 	x := &v.explain.last
 	if !a.decided {
 		*x = sched.Explanation{Handler: v.sched.HandlerName()}
 	}
-	b = appendJSON(put(b, `{"outcome":`), reasonNames[a.reason])
-	b = appendInt(b, `,"status":`, int64(a.status))
-	b = appendBool(b, `,"fallback":`, a.fallback)
-	b = appendJSON(put(b, `,"profile":`), x.Profile)
-	b = appendJSON(put(b, `,"handler":`), x.Handler)
-	b = appendJSON(put(b, `,"parity":`), v.parity())
-	b = appendJSON(put(b, `,"revision":`), v.plan.Revision)
-	b = appendJSON(put(b, `,"snapshot":{"version":`), strconv.FormatUint(v.intake.version, 16)) // beyond what JSON's numbers hold
-	b = appendInt(b, `,"ageMs":`, int64(v.intake.ageMs(now)))
-	b = v.appendRequest(put(b, `},"request":`), s, x)
-	b = appendInt(b, `,"candidates":`, int64(x.Candidates))
-	b = appendInt(b, `,"left":`, int64(x.Left))
-	b = v.appendHeldJSON(b, x)
-	b = appendJSON(put(b, `,"session":`), x.Session.String())
-	b = v.appendSteps(b, x)
-	b = v.appendBest(put(b, `,"best":`), now, x)
-	b = appendInt(b, `,"ties":`, int64(x.Ties))
-	b = put(b, `,"inactive":`)
-	b = list(b, len(v.plan.Inactive), func(b []byte, i int) []byte {
+	w.json(`{"outcome":`, reasonNames[a.reason])
+	w.int(`,"status":`, int64(a.status))
+	w.bool(`,"fallback":`, a.fallback)
+	w.json(`,"profile":`, x.Profile)
+	w.json(`,"handler":`, x.Handler)
+	w.json(`,"parity":`, v.parity())
+	w.json(`,"revision":`, v.plan.Revision)
+	w.json(`,"snapshot":{"version":`, strconv.FormatUint(v.intake.version, 16)) // beyond what JSON's numbers hold
+	w.int(`,"ageMs":`, int64(v.intake.ageMs(now)))
+	w.put("}")
+	v.writeRequest(w, s, x)
+	w.int(`,"candidates":`, int64(x.Candidates))
+	w.int(`,"left":`, int64(x.Left))
+	v.writeHeld(w, x)
+	w.json(`,"session":`, x.Session.String())
+	v.writeSteps(w, x)
+	v.writeBest(w, now, x)
+	w.int(`,"ties":`, int64(x.Ties))
+	w.put(`,"inactive":[`)
+	for i := range v.plan.Inactive {
 		p := &v.plan.Inactive[i]
-		b = appendJSON(put(b, `{"name":`), p.Name)
-		return put(appendJSON(put(b, `,"type":`), p.Type), "}")
-	})
-	return put(b, "}\n")
+		w.between(i, ",")
+		w.json(`{"name":`, p.Name)
+		w.json(`,"type":`, p.Type)
+		w.put("}")
+	}
+	w.put("]}\n")
 }
 
-func (v *VM) appendRequest(b []byte, s *stream, x *sched.Explanation) []byte {
+func (v *VM) writeRequest(w *writer, s *stream, x *sched.Explanation) {
 	model, maxTokens := "", 0
 	if s.scanner >= 0 {
 		model, maxTokens = string(v.scanners[s.scanner].Model()), v.scanners[s.scanner].MaxTokens()
 	}
-	b = appendJSON(put(b, `{"model":`), model)
-	b = appendInt(b, `,"tokens":`, int64(s.d.Tokens))
-	b = appendInt(b, `,"maxTokens":`, int64(maxTokens))
-	b = appendInt(b, `,"blockTokens":`, int64(s.d.BlockTokens))
-	b = appendInt(b, `,"blocks":`, int64(s.d.Total))
-	b = appendInt(b, `,"universal":`, int64(s.d.Universal))
-	b = appendInt(b, `,"priority":`, int64(x.Priority))
-	b = put(b, `,"headers":{`) // whether they are there; what is in them may be a secret
+	w.json(`,"request":{"model":`, model)
+	w.int(`,"tokens":`, int64(s.d.Tokens))
+	w.int(`,"maxTokens":`, int64(maxTokens))
+	w.int(`,"blockTokens":`, int64(s.d.BlockTokens))
+	w.int(`,"blocks":`, int64(s.d.Total))
+	w.int(`,"universal":`, int64(s.d.Universal))
+	w.int(`,"priority":`, int64(x.Priority))
+	w.put(`,"headers":{`) // whether they are there; what is in them may be a secret
 	h := v.headers(s)
 	for i, name := range v.interest.names[:v.interest.count] {
-		if i > 0 {
-			b = put(b, ",")
-		}
-		b = appendBool(appendJSON(b, name), ":", h.Get(scorers.HeaderID(i)) != nil)
+		w.between(i, ",")
+		w.json("", name)
+		w.bool(":", h.Get(scorers.HeaderID(i)) != nil)
 	}
-	return put(b, "}}")
+	w.put("}}")
 }
 
-// appendHeldJSON appends the endpoints that should get no request, and who refused the request, if an admitter did.
-func (v *VM) appendHeldJSON(b []byte, x *sched.Explanation) []byte {
-	b = list(put(b, `,"held":`), len(x.Held), func(b []byte, i int) []byte {
+// writeHeld writes the endpoints that should get no request, and who refused the request, if an admitter did.
+func (v *VM) writeHeld(w *writer, x *sched.Explanation) {
+	w.put(`,"held":[`)
+	for i := range x.Held {
 		h := &x.Held[i]
-		b = appendJSON(put(v.appendEndpoint(b, h.Slot), `,"why":`), why(h))
-		return put(appendInt(b, `,"leftMs":`, h.LeftMs), "}")
-	})
-	b = put(b, `,"denied":`)
-	if x.Reason != sched.Denied {
-		return put(b, "null")
+		w.between(i, ",")
+		v.writeEndpoint(w, h.Slot)
+		w.json(`,"why":`, why(h))
+		w.int(`,"leftMs":`, h.LeftMs)
+		w.put("}")
 	}
-	b = appendPlugin(b, x.Denial.Plugin, x.Denial.Type)
-	b = appendFloat(put(b, `,"value":`), x.Denial.Value)
-	return put(appendFloat(put(b, `,"threshold":`), x.Denial.Threshold), "}")
+	w.put(`],"denied":`)
+	if x.Reason != sched.Denied {
+		w.put("null")
+		return
+	}
+	w.plugin(x.Denial.Plugin, x.Denial.Type)
+	w.float(`,"value":`, x.Denial.Value)
+	w.float(`,"threshold":`, x.Denial.Threshold)
+	w.put("}")
 }
 
-func (v *VM) appendSteps(b []byte, x *sched.Explanation) []byte {
-	b = list(put(b, `,"filters":`), len(x.Filters), func(b []byte, i int) []byte {
+func (v *VM) writeSteps(w *writer, x *sched.Explanation) {
+	w.put(`,"filters":[`)
+	for i := range x.Filters {
 		f := &x.Filters[i]
-		b = appendPlugin(b, f.Plugin, f.Type)
-		b = appendInt(b, `,"before":`, int64(f.Before))
-		return put(appendInt(b, `,"after":`, int64(f.After)), "}")
-	})
-	b = list(put(b, `,"removed":`), len(x.Removed), func(b []byte, i int) []byte {
+		w.between(i, ",")
+		w.plugin(f.Plugin, f.Type)
+		w.int(`,"before":`, int64(f.Before))
+		w.int(`,"after":`, int64(f.After))
+		w.put("}")
+	}
+	w.put(`],"removed":[`)
+	for i := range x.Removed {
 		r := &x.Removed[i]
-		b = v.appendEndpoint(b, r.Slot)
-		return put(appendJSON(put(b, `,"by":`), x.Filters[r.By].Plugin), "}")
-	})
-	b = list(put(b, `,"saturation":`), len(x.Saturation), func(b []byte, i int) []byte {
+		w.between(i, ",")
+		v.writeEndpoint(w, r.Slot)
+		w.json(`,"by":`, x.Filters[r.By].Plugin)
+		w.put("}")
+	}
+	w.put(`],"saturation":[`)
+	for i := range x.Saturation {
 		d := &x.Saturation[i]
-		b = appendJSON(put(b, `{"plugin":`), d.Plugin)
-		return put(appendFloat(put(b, `,"value":`), d.Value), "}")
-	})
-	return list(put(b, `,"scorers":`), len(x.Scorers), func(b []byte, i int) []byte {
-		w := &x.Scorers[i]
-		b = appendPlugin(b, w.Plugin, w.Type)
-		return put(appendFloat(put(b, `,"weight":`), w.Weight), "}")
-	})
+		w.between(i, ",")
+		w.json(`{"plugin":`, d.Plugin)
+		w.float(`,"value":`, d.Value)
+		w.put("}")
+	}
+	w.put(`],"scorers":[`)
+	for i := range x.Scorers {
+		c := &x.Scorers[i]
+		w.between(i, ",")
+		w.plugin(c.Plugin, c.Type)
+		w.float(`,"weight":`, c.Weight)
+		w.put("}")
+	}
+	w.put("]")
 }
 
-func (v *VM) appendBest(b []byte, now uint64, x *sched.Explanation) []byte {
-	return list(b, len(x.Best), func(b []byte, i int) []byte {
+func (v *VM) writeBest(w *writer, now uint64, x *sched.Explanation) {
+	w.put(`,"best":[`)
+	var in inputs
+	for i := range x.Best {
 		best := &x.Best[i]
-		slot := best.Slot
-		b = v.appendEndpoint(b, slot)
-		b = appendFloat(put(b, `,"total":`), best.Total)
-		b = appendInt(b, `,"matched":`, int64(best.Matched))
-		b = list(put(b, `,"scores":`), len(best.Scores), func(b []byte, i int) []byte { return appendFloat(b, best.Scores[i]) })
-		in := v.inputs(now, slot)
-		for i, name := range inputNames {
-			b = appendFloat(put(put(put(b, `,"`), name), `":`), in.numbers[i])
+		w.between(i, ",")
+		v.writeEndpoint(w, best.Slot)
+		w.float(`,"total":`, best.Total)
+		w.int(`,"matched":`, int64(best.Matched))
+		w.put(`,"scores":[`)
+		for k, score := range best.Scores {
+			w.between(k, ",")
+			w.float("", score)
 		}
-		b = appendInt(b, `,"inFlight":`, int64(in.inFlight))
-		b = appendInt(b, `,"inFlightTokens":`, in.tokens)
-		if in.scraped {
-			b = appendInt(b, `,"scrapeMs":`, int64(in.ageMs))
-		} else {
-			b = put(b, `,"scrapeMs":null`)
+		w.put("]")
+		v.inputs(&in, now, best.Slot)
+		for k, name := range inputNames {
+			w.put(`,"`)
+			w.put(name)
+			w.float(`":`, in.numbers[k])
 		}
-		return put(appendBool(b, `,"fresh":`, in.fresh), "}")
-	})
+		w.int(`,"inFlight":`, int64(in.inFlight))
+		w.int(`,"inFlightTokens":`, in.tokens)
+		w.put(`,"scrapeMs":`)
+		w.scraped(&in, "null")
+		w.bool(`,"fresh":`, in.fresh)
+		w.put("}")
+	}
+	w.put("]")
 }
 
 // inputs is what an endpoint was scored with.
@@ -165,27 +192,22 @@ type inputs struct {
 
 var inputNames = [4]string{"waiting", "queue", "running", "kv"}
 
-func (v *VM) inputs(now uint64, slot int32) inputs {
+// inputs fills in with what slot is scored with.
+func (v *VM) inputs(in *inputs, now uint64, slot int32) {
 	e := v.sched.View()
-	in := inputs{
+	*in = inputs{
 		numbers:  [4]float64{e.Waiting[slot], e.Queue[slot], e.Running[slot], e.KVUsage[slot]},
 		inFlight: e.InFlight[slot], tokens: e.InFlightTokens[slot], fresh: e.Fresh[slot],
 	}
 	if at := e.ScrapedAt[slot]; e.Scraped[slot] && now >= at {
 		in.ageMs, in.scraped = (now-at)/1e6, true
 	}
-	return in
 }
 
-//go:noinline
-func appendPlugin(b []byte, name, typ string) []byte {
-	b = appendJSON(put(b, `{"plugin":`), name)
-	return appendJSON(put(b, `,"type":`), typ)
-}
-
-func (v *VM) appendEndpoint(b []byte, slot int32) []byte {
-	b = appendJSON(put(b, `{"endpoint":`), string(v.sched.Name(slot)))
-	return appendJSON(put(b, `,"address":`), string(v.sched.Address(slot)))
+// writeEndpoint begins an object with the name of an endpoint.
+func (v *VM) writeEndpoint(w *writer, slot int32) {
+	w.json(`{"endpoint":`, text(v.sched.Name(slot)))
+	w.json(`,"address":`, text(v.sched.Address(slot)))
 }
 
 // parity returns the plan's parity.
@@ -194,57 +216,4 @@ func (v *VM) parity() string {
 		return plan.ParityNone
 	}
 	return v.plan.Parity
-}
-
-// list appends a JSON array of n elements; element appends one.
-func list(b []byte, n int, element func(b []byte, i int) []byte) []byte {
-	b = append(b, '[')
-	for i := range n {
-		if i > 0 {
-			b = put(b, ",")
-		}
-		b = element(b, i)
-	}
-	return append(b, ']')
-}
-
-//go:noinline
-func appendBool(b []byte, key string, is bool) []byte {
-	return strconv.AppendBool(append(b, key...), is)
-}
-
-// appendFloat appends f, or null if JSON has no such number.
-//
-//go:noinline
-func appendFloat(b []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return put(b, "null")
-	}
-	return strconv.AppendFloat(b, f, 'g', -1, 64)
-}
-
-// appendJSON appends a JSON string. What is no UTF-8 becomes U+FFFD.
-//
-//go:noinline
-func appendJSON(b []byte, text string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < ' ':
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		case c < utf8.RuneSelf:
-			b = append(b, c)
-		default:
-			r, n := utf8.DecodeRuneInString(text[i:])
-			b = utf8.AppendRune(b, r)
-			i += n
-			continue
-		}
-		i++
-	}
-	return append(b, '"')
 }

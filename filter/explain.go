@@ -194,8 +194,10 @@ func (v *VM) rejectDryRun(s *stream) Action {
 
 // answerDryRun sends the answer of a dry run.
 func (v *VM) answerDryRun(s *stream, now uint64, a *answer) Action {
-	v.line = v.appendAnswer(v.line[:0], s, now, a)
-	body := string(v.line)
+	w := writer{v.line[:0]}
+	v.writeAnswer(&w, s, now, a)
+	v.line = w.b
+	body := string(w.b)
 	v.releaseScanner(s)
 	v.releaseCapture(s)
 	s.d = sched.Decision{Cur: -1}

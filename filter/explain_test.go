@@ -75,13 +75,18 @@ func FuzzAppendJSON(f *testing.F) {
 	})
 }
 
-func TestAppendFloat(t *testing.T) {
+func TestWriteFloat(t *testing.T) {
+	float := func(f float64) string {
+		var w writer
+		w.float("", f)
+		return string(w.b)
+	}
 	for want, f := range map[string]float64{"0": 0, "0.25": .25, "-1": -1, "1e+308": 1e308, "null": math.NaN()} {
-		if got := string(appendFloat(nil, f)); got != want {
+		if got := float(f); got != want {
 			t.Errorf("%v is written as %s, want %s", f, got, want)
 		}
 	}
-	if got := string(appendFloat(nil, math.Inf(-1))); got != "null" {
+	if got := float(math.Inf(-1)); got != "null" {
 		t.Errorf("-Inf is written as %s", got)
 	}
 }

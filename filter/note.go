@@ -2,7 +2,6 @@ package filter
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/names"
@@ -39,41 +38,57 @@ func (v *VM) takeNote(s *stream, now uint64, why reason, decided bool) {
 	if decided {
 		s.ties = uint16(min(x.Ties, 1<<16-1))
 	}
-	v.add(s, noteProfile, v.appendProfile(v.line[:0], x, why, decided))
-	if !decided {
-		return
+	w := writer{v.line[:0]}
+	v.noteProfile(&w, x, why, decided)
+	v.add(s, noteProfile, &w)
+	if decided {
+		v.noteDecision(&w, s, now, x)
 	}
-	b := appendInt(v.line[:0], "candidates=", int64(x.Candidates))
-	v.add(s, noteCandidates, appendInt(b, " left=", int64(x.Left)))
+	v.line = w.b
+}
+
+func (v *VM) noteDecision(w *writer, s *stream, now uint64, x *sched.Explanation) {
+	w.int("candidates=", int64(x.Candidates))
+	w.int(" left=", int64(x.Left))
+	v.add(s, noteCandidates, w)
 	if len(x.Filters) > 0 {
-		v.add(s, noteFiltered, v.appendFiltered(v.line[:0], x))
+		v.noteFiltered(w, x)
+		v.add(s, noteFiltered, w)
 	}
-	b = appendInt(v.line[:0], "matched=", int64(s.d.Matched))
-	b = appendInt(b, " total=", int64(s.d.Total))
-	b = appendInt(b, " universal=", int64(s.d.Universal))
-	b = appendInt(b, " block=", int64(s.d.BlockTokens))
-	b = appendInt(b, " tokens=", int64(s.d.Tokens))
+	w.int("matched=", int64(s.d.Matched))
+	w.int(" total=", int64(s.d.Total))
+	w.int(" universal=", int64(s.d.Universal))
+	w.int(" block=", int64(s.d.BlockTokens))
+	w.int(" tokens=", int64(s.d.Tokens))
 	if x.Session != sched.SessionUnread {
-		b = put(put(b, " session="), x.Session.String())
+		w.put(" session=")
+		w.put(x.Session.String())
 	}
-	v.add(s, noteMatch, b)
+	v.add(s, noteMatch, w)
 	if len(x.Held) > 0 {
-		v.add(s, noteHeld, v.appendHeld(v.line[:0], x))
+		v.noteHeld(w, x)
+		v.add(s, noteHeld, w)
 	}
 	if x.Reason == sched.Denied {
-		v.add(s, noteDenied, appendDenied(v.line[:0], &x.Denial))
+		w.word("", x.Denial.Plugin)
+		w.number(" value=", x.Denial.Value)
+		w.number(" threshold=", x.Denial.Threshold)
+		v.add(s, noteDenied, w)
 	}
-	v.add(s, noteInputs, v.appendInputs(v.line[:0], now, x))
+	v.noteInputs(w, now, x)
+	v.add(s, noteInputs, w)
 	for i := range x.Best {
-		v.add(s, noteScore+i, v.appendScores(v.line[:0], x, &x.Best[i]))
+		v.noteScores(w, x, &x.Best[i])
+		v.add(s, noteScore+i, w)
 	}
 }
 
-// add appends a header to the note of s if it fits. value is in the scratch for lines.
+// add appends a header to the note of s if it fits, and empties w, which has its value.
 //
 //go:noinline
-func (v *VM) add(s *stream, header int, value []byte) {
-	v.line = value
+func (v *VM) add(s *stream, header int, w *writer) {
+	value := w.b
+	w.b = value[:0]
 	note := v.explain.notes[s.note]
 	if header >= len(noteHeaders) || len(note)+noteHead+len(value) > noteBytes {
 		return
@@ -95,65 +110,63 @@ func (v *VM) reply(s *stream) {
 		v.host.ReplaceResponseHeader(noteHeaders[header], b[noteHead:noteHead+n])
 		b = b[noteHead+n:]
 	}
-	b := v.line[:0]
+	w := writer{v.line[:0]}
 	if s.d.Cur >= 0 && v.sched.Gen(s.d.Cur) == s.d.CurGen {
-		b = put(b, text(v.sched.Address(s.d.Cur)))
+		w.put(text(v.sched.Address(s.d.Cur)))
 	} else {
-		b = put(b, "-")
+		w.put("-")
 	}
-	b = appendInt(b, " ties=", int64(s.ties))
-	v.line = appendInt(b, " attempt=", int64(s.d.Attempt))
+	w.int(" ties=", int64(s.ties))
+	w.int(" attempt=", int64(s.d.Attempt))
+	v.line = w.b
 	v.host.ReplaceResponseHeader(names.HeaderPick, v.line)
 	v.releaseNote(s)
 }
 
 var textBusy, textHeaders = []byte(names.ExplainBusy), []byte(names.ExplainHeaders)
 
-func (v *VM) appendProfile(b []byte, x *sched.Explanation, why reason, decided bool) []byte {
+func (v *VM) noteProfile(w *writer, x *sched.Explanation, why reason, decided bool) {
 	profile := ""
 	if decided {
 		profile = x.Profile
 	}
-	b = appendText(b, profile)
-	b = appendText(put(b, " handler="), v.sched.HandlerName())
-	b = put(put(b, " reason="), reasonNames[why])
-	b = put(put(b, " parity="), v.parity())
-	return appendText(put(b, " revision="), v.plan.Revision)
+	w.word("", profile)
+	w.word(" handler=", v.sched.HandlerName())
+	w.put(" reason=")
+	w.put(reasonNames[why])
+	w.put(" parity=")
+	w.put(v.parity())
+	w.word(" revision=", v.plan.Revision)
 }
 
-func (v *VM) appendFiltered(b []byte, x *sched.Explanation) []byte {
+func (v *VM) noteFiltered(w *writer, x *sched.Explanation) {
 	for i := range x.Filters {
 		f := &x.Filters[i]
-		if i > 0 {
-			b = put(b, " ")
-		}
-		b = appendInt(appendText(b, f.Plugin), ":", int64(f.Before))
-		b = appendInt(b, ">", int64(f.After))
+		w.between(i, " ")
+		w.word("", f.Plugin)
+		w.int(":", int64(f.Before))
+		w.int(">", int64(f.After))
 	}
-	for i, r := range x.Removed {
-		if i == 0 {
-			b = put(b, "; ")
-		} else {
-			b = put(b, ",")
-		}
-		b = put(put(b, text(v.sched.Address(r.Slot))), "=")
-		b = appendText(b, x.Filters[r.By].Plugin)
+	between := "; "
+	for _, r := range x.Removed {
+		w.put(between)
+		w.put(text(v.sched.Address(r.Slot)))
+		w.word("=", x.Filters[r.By].Plugin)
+		between = ","
 	}
-	return b
 }
 
-func (v *VM) appendHeld(b []byte, x *sched.Explanation) []byte {
+func (v *VM) noteHeld(w *writer, x *sched.Explanation) {
 	for i := range x.Held {
 		h := &x.Held[i]
-		if i > 0 {
-			b = put(b, ",")
-		}
-		b = put(put(put(b, text(v.sched.Address(h.Slot))), "="), why(h))
+		w.between(i, ",")
+		w.put(text(v.sched.Address(h.Slot)))
+		w.put("=")
+		w.put(why(h))
 		if h.Cooling {
-			b = appendInt(b, " left_ms=", h.LeftMs)
+			w.int(" left_ms=", h.LeftMs)
 		}
 	}
-	return b
 }
 
 // why returns the reason for which an endpoint should get no request. One that cools and drains is said to cool, and drains
@@ -165,54 +178,42 @@ func why(h *sched.Held) string {
 	return "draining"
 }
 
-func appendDenied(b []byte, d *sched.Denial) []byte {
-	b = appendNumber(put(appendText(b, d.Plugin), " value="), d.Value)
-	return appendNumber(put(b, " threshold="), d.Threshold)
-}
-
-func (v *VM) appendInputs(b []byte, now uint64, x *sched.Explanation) []byte {
-	b = put(b, "snapshot_ms=")
+func (v *VM) noteInputs(w *writer, now uint64, x *sched.Explanation) {
 	if v.intake.version == 0 {
-		b = put(b, "-")
+		w.put("snapshot_ms=-")
 	} else {
-		b = appendInt(b, "", int64(v.intake.ageMs(now)))
+		w.int("snapshot_ms=", int64(v.intake.ageMs(now)))
 	}
+	var in inputs
 	for i := range x.Best {
 		slot := x.Best[i].Slot
-		b = put(put(b, "; "), text(v.sched.Address(slot)))
-		in := v.inputs(now, slot)
+		w.put("; ")
+		w.put(text(v.sched.Address(slot)))
+		v.inputs(&in, now, slot)
 		for k, name := range inputNames {
-			b = appendNumber(put(put(put(b, " "), name), "="), in.numbers[k])
+			w.put(" ")
+			w.put(name)
+			w.number("=", in.numbers[k])
 		}
-		b = appendInt(b, " inflight=", int64(in.inFlight))
-		b = put(appendInt(b, " tokens=", in.tokens), " scrape_ms=")
-		if in.scraped {
-			b = appendInt(b, "", int64(in.ageMs))
-		} else {
-			b = put(b, "-")
-		}
+		w.int(" inflight=", int64(in.inFlight))
+		w.int(" tokens=", in.tokens)
+		w.put(" scrape_ms=")
+		w.scraped(&in, "-")
+		fresh := " fresh=0"
 		if in.fresh {
-			b = put(b, " fresh=1")
-		} else {
-			b = put(b, " fresh=0")
+			fresh = " fresh=1"
 		}
+		w.put(fresh)
 	}
-	return b
 }
 
-func (v *VM) appendScores(b []byte, x *sched.Explanation, e *sched.Explained) []byte {
-	b = put(put(b, text(v.sched.Address(e.Slot))), " ")
-	b = appendText(b, text(v.sched.Name(e.Slot)))
-	b = appendNumber(put(b, " total="), e.Total)
+func (v *VM) noteScores(w *writer, x *sched.Explanation, e *sched.Explained) {
+	w.put(text(v.sched.Address(e.Slot)))
+	w.word(" ", text(v.sched.Name(e.Slot)))
+	w.number(" total=", e.Total)
 	for i := range e.Scores {
-		b = put(appendText(put(b, " "), x.Scorers[i].Plugin), "=")
-		b = put(appendNumber(b, e.Scores[i]), "*")
-		b = appendNumber(b, x.Scorers[i].Weight)
+		w.word(" ", x.Scorers[i].Plugin)
+		w.number("=", e.Scores[i])
+		w.number("*", x.Scorers[i].Weight)
 	}
-	return b
 }
-
-// appendNumber appends f with as many digits as people read.
-//
-//go:noinline
-func appendNumber(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', 6, 64) }
