@@ -57,8 +57,9 @@ func TestHostCalls(t *testing.T) {
 }
 
 // TestSharingCalls pins what sharing adds to the host calls of a request: one log slot, and the load vector when the request is
-// sent, when its first byte comes and when it ends. A look reads a version, the vector of each other VM, a log slot of those
-// that have sent something since, and what the next VM would write.
+// sent, when its first byte comes and when it ends. Of a VM that writes often the last two wait for the next request. A look reads
+// a version, the vector of each other VM, a log slot of those that may have sent the same prompt since, and what the next VM would
+// write.
 func TestSharingCalls(t *testing.T) {
 	p := hosttest.NewProcess()
 	for range 4 {
@@ -69,6 +70,13 @@ func TestSharingCalls(t *testing.T) {
 	r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("budget", 4000)))
 	p.Workers[0].Do(&r)
 	p.Run(200 * time.Millisecond) // numbers are taken, peers are known, and there is nothing to restore
+	other := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("other", 4000)))
+	busy := func() {
+		p.Advance(10 * time.Millisecond)
+		p.Workers[0].Do(&r)
+		p.Advance(time.Millisecond)
+	}
+	var open *hosttest.Stream
 	tests := []struct {
 		name    string
 		before  func() // what happens before the request
@@ -76,13 +84,21 @@ func TestSharingCalls(t *testing.T) {
 		read    int
 	}{
 		{"others idle", func() { p.Advance(10 * time.Millisecond) }, 4, 2 + 3},
-		{"one other busy", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&r) }, 4, 2 + 3 + 1},
-		{"within the interval", func() {
+		{"one other busy", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 3},
+		{"one other has the same prompt", func() {
 			p.Advance(10 * time.Millisecond)
-			p.Workers[0].Do(&r)
-			p.Advance(time.Millisecond)
-		}, 4, 0},
+			r = lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("both", 4000)))
+			p.Workers[1].Do(&r)
+		}, 4, 2 + 3 + 1},
+		{"within the interval", busy, 3, 0},
+		{"within the interval, another one open", func() {
+			busy()
+			open = p.Workers[0].Open(&r)
+			open.Receive()
+		}, 2, 0},
+		{"another one open", func() { p.Advance(10 * time.Millisecond) }, 4, 2 + 3},
 	}
+	defer func() { open.Close() }()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.before()

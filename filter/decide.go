@@ -42,7 +42,7 @@ func (v *VM) decide(s *stream, ref int32, start uint64) Action {
 	v.releaseScanner(s)
 	v.releaseCapture(s)
 	v.picked(s)
-	v.publish()
+	v.publishPick(start)
 	v.heap.request(v.host)
 	return Continue
 }

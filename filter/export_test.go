@@ -19,6 +19,9 @@ func (v *VM) StateBytes() int { return v.sched.Stats(v.host.Now()).Bytes + v.sha
 // Look is a look at what other VMs wrote.
 func (v *VM) Look(now uint64) { v.look(now) }
 
+// StartRequests is how many requests a VM writes everything of.
+const StartRequests = startRequests
+
 // Believed counts the requests in flight at all endpoints, those of other VMs included.
 func (v *VM) Believed() (n int) {
 	for _, inFlight := range v.sched.View().InFlight {

@@ -34,6 +34,7 @@ type VM struct {
 	streams  []stream
 	free     int32 // head of the list of free streams, -1 if none
 	serial   uint32
+	open     int // streams
 
 	announcing int32  // the stream for which announce runs, -1 if none
 	panicLog   uint64 // when a panic was last logged
@@ -179,7 +180,7 @@ func (v *VM) DeleteContext(id uint32) {
 	case s == nil:
 	case !attempt:
 		v.endStream(ref)
-		v.publish()
+		v.publishSoon()
 	case !s.responded:
 		v.announce(s, ref)
 	}

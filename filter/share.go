@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"github.com/zerohop/zerohop/shared/loads"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -11,6 +12,10 @@ const (
 	confirmNs  = 2000e6 // a number whose record is older may have been taken by another VM
 	forgetNs   = 10e9   // the log of a VM that has been gone for so long is emptied: all have taken it over, and the dump has it
 )
+
+// startRequests is how many requests a VM writes everything of, whether it knows of other VMs with requests or not: those that get
+// their first ones at the same time are to know of each other.
+const startRequests = 1000
 
 // Bounds of the work that one callback does for what other VMs wrote, in bytes of log records. What is left is for the next.
 const (
@@ -27,6 +32,10 @@ type sharing struct {
 	interval uint64 // least time between two looks at the others, ns
 	now      uint64 // newest time that was read from the clock
 	lookedAt uint64
+	wroteAt  uint64 // when the vector was written last
+	pickedAt uint64 // when the newest pick was made
+	pause    uint64 // from the pick before until then
+	alone    bool   // no other VM has requests
 
 	ring  ring
 	peers []peer // by worker number, this VM's own included
@@ -99,20 +108,42 @@ func (v *VM) takeOver(now uint64, tick bool) {
 	switch {
 	case !v.serving():
 	case tick:
-		v.fold(tickBytes)
+		v.fold(tickBytes, true)
 	default:
-		v.fold(decisionBytes)
+		v.fold(decisionBytes, false)
 	}
 }
 
 // serving reports whether this VM has had a request.
 func (v *VM) serving() bool { return v.serial != 0 }
 
-// publish writes what this VM's callback changed: log records before the vector that says that they are there.
+// publish writes what this VM's callback changed: log records before the vector that says that they are there. Where no other VM
+// has requests, ticks do, and the log when it has a full slot: another one that gets a request says so.
 func (v *VM) publish() {
-	if s := &v.share; s.on && (s.ring.dirty || v.sched.VectorChanged()) {
+	s := &v.share
+	if !s.on || s.alone && v.serial > startRequests {
+		return
+	}
+	if s.ring.dirty || v.sched.VectorChanged() {
 		v.write(s.now)
 	}
+}
+
+// publishPick is publish for a pick.
+func (v *VM) publishPick(now uint64) {
+	s := &v.share
+	s.pause, s.pickedAt = now-s.pickedAt, now
+	v.publish()
+}
+
+// publishSoon is publish for what others know in time if the next pick tells them: for a change of load alone, while requests are
+// open and this VM picks more than once in an interval.
+func (v *VM) publishSoon() {
+	s := &v.share
+	if s.on && !s.ring.dirty && v.open > 0 && s.now-s.wroteAt < s.interval && s.pause < s.interval {
+		return
+	}
+	v.publish()
 }
 
 // write writes the newest log slot and the vector.
@@ -122,6 +153,7 @@ func (v *VM) write(now uint64) {
 		return
 	}
 	s.ring.flush()
+	v.share.wroteAt = now
 	b := v.sched.Vector(now, v.intake.version)
 	own := v.peer(v.worker.number)
 	own.vectorLen = len(b)
@@ -191,7 +223,7 @@ func (s *sharing) sharedBytes() int {
 
 // bytes is what this VM holds for sharing, beside the scheduler.
 func (s *sharing) bytes() int {
-	const perPeer = 2*8 + 2*8 + 7*8 + 4*names.LogSlots
+	const perPeer = 2*8 + 2*8 + 7*8 + loads.DigestLen + 4*names.LogSlots
 	n := cap(s.ring.slot) + len(s.ring.keys.all) + cap(s.dump.buf) + perPeer*cap(s.peers) + (4+16+24)*cap(s.dump.sizes)
 	for i := range s.peers {
 		n += len(s.peers[i].loadKey) + len(s.peers[i].keys.all)

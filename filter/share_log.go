@@ -5,6 +5,13 @@ import (
 	"github.com/zerohop/zerohop/shared/picklog"
 )
 
+// How much others let wait: few enough for a digest to tell them from other prompts, and many enough for the work that comes with
+// the first record to be shared by many.
+const (
+	dueRecords = 64
+	dueBytes   = 32 << 10
+)
+
 // ring is the log of this VM: what others are to know of its picks. Record n stands in slot (n-1)/picklog.SlotRecords, of
 // which the newest names.LogSlots are in shared data. It implements sched.Log.
 type ring struct {
@@ -12,6 +19,8 @@ type ring struct {
 	limit int // most bytes in shared data
 
 	slot  []byte // the newest slot
+	count int    // records since all were due
+	bytes int    // of these
 	first uint64 // sequence number of its first record; 0 before the first record
 	dirty bool   // it has records that are not in shared data
 
@@ -41,8 +50,9 @@ func (k *logKeys) at(slot uint64) string {
 func slotOf(seq uint64) uint64 { return (seq - 1) / picklog.SlotRecords }
 
 // Append implements sched.Log. The record gets into shared data with the end of the callback. One that the ring cannot hold
-// leaves a gap, as one does that was overwritten.
-func (r *ring) Append(record []byte) {
+// leaves a gap, as one does that was overwritten. So that few are, others take over all that were appended as soon as it is a
+// part of what the ring holds.
+func (r *ring) Append(record []byte) (due bool) {
 	seq := picklog.Seq(record)
 	if r.first == 0 || slotOf(seq) != slotOf(r.first) {
 		r.flush()
@@ -54,6 +64,24 @@ func (r *ring) Append(record []byte) {
 	}
 	r.slot = picklog.AddRecord(r.slot, record)
 	r.dirty = true
+	r.count++
+	r.bytes += len(record)
+	if due = r.count >= dueRecords || r.bytes >= min(dueBytes, r.limit/4); due {
+		r.count, r.bytes = 0, 0
+	}
+	return due
+}
+
+// Fetch implements sched.Log. What is left to be read of records that do not wait is read by look, a part before each decision.
+func (r *ring) Fetch(block uint64) (found bool) {
+	v := r.vm
+	for i := range v.share.peers {
+		if p := &v.share.peers[i]; p.next <= p.head && p.next >= p.digest.First() && p.epoch != 0 && i != v.worker.number && p.digest.MayName(block) {
+			v.foldPeer(p, i, decisionBytes)
+			found = true
+		}
+	}
+	return found
 }
 
 // flush writes the newest slot into shared data, and empties the oldest ones for which there is no room.

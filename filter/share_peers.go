@@ -20,10 +20,13 @@ type peer struct {
 	epoch  uint64 // of the VM that wrote it
 	counts bool   // its load counts
 
-	head uint64 // newest record of its log
-	next uint64 // first record that was not taken over
-	met  bool   // a record of this VM was read: what is missing from then on is lost
-	tidy bool   // its log was emptied after it was lost
+	serving bool // it has had a request
+
+	head   uint64 // newest record of its log
+	digest loads.Digest
+	next   uint64 // first record that was not taken over
+	met    bool   // a record of this VM was read: what is missing from then on is lost
+	tidy   bool   // its log was emptied after it was lost
 
 	sizes [names.LogSlots]int32 // bytes of the log's slots, as last read
 	total int
@@ -52,9 +55,14 @@ func (v *VM) readVectors(now uint64, all bool) {
 			break
 		}
 	}
+	s.alone = true
 	for i := range s.peers {
-		if p := &s.peers[i]; i != v.worker.number && (all || p.counts || p.cas == 0 || i == s.idle) {
+		p := &s.peers[i]
+		if i != v.worker.number && (all || p.counts || p.cas == 0 || i == s.idle) {
 			v.readVector(now, i)
+		}
+		if p.counts && p.serving {
+			s.alone = false
 		}
 	}
 }
@@ -99,6 +107,8 @@ func (v *VM) readVector(now uint64, i int) {
 // read takes over what a vector says of its VM. Of a VM that was not known before, the log is read from its oldest slot on.
 func (p *peer) read(cas uint32, size int, view *loads.View) {
 	p.cas, p.vectorLen, p.at, p.head = cas, size, view.At, view.Head
+	view.Digest(&p.digest)
+	p.serving = view.Serving || view.Head > 0
 	if p.epoch == view.Epoch && p.next <= p.head+1 {
 		return
 	}
@@ -118,16 +128,16 @@ func (p *peer) skip() (n uint64) {
 	return n
 }
 
-// fold takes over log records of all others, limit bytes of them and what is left of a slot. The first others get their turn
-// when those before are done.
-func (v *VM) fold(limit int) {
+// fold takes over log records of all others, limit bytes of them and what is left of a slot: all records, or of those others that
+// have some that must not wait. The first others get their turn when those before are done.
+func (v *VM) fold(limit int, all bool) {
 	s := &v.share
 	for n := len(s.peers); n > 0; n-- {
 		if s.turn >= len(s.peers) {
 			s.turn = 0
 		}
 		p := &s.peers[s.turn]
-		if s.turn != v.worker.number && p.epoch != 0 && p.next <= p.head {
+		if s.turn != v.worker.number && p.epoch != 0 && p.next <= p.head && (all || p.next < p.digest.First()) {
 			if limit -= v.foldPeer(p, s.turn, limit); p.next <= p.head {
 				return // this one is next
 			}

@@ -79,13 +79,13 @@ func TestSharingMemory(t *testing.T) {
 	own := vm(alone.Workers[0]).StateBytes()
 	vms := workers + 1
 	for i, w := range p.Workers {
-		if got, limit := vm(w).StateBytes()-own, vms*(28*endpoints+8<<10)+64*endpoints+512<<10; got > limit {
+		if got, limit := vm(w).StateBytes()-own, vms*(28*endpoints+8500)+64*endpoints+512<<10; got > limit {
 			t.Errorf("worker %d: sharing takes %d bytes, at most %d are said", i, got, limit)
 		}
 	}
 	held := p.SharedBytes("zerohop.l", "zerohop.dump") // zerohop.load and zerohop.log
 	records := vm(p.Workers[1]).SchedStats().IndexRecords
-	limit := vms*(24*endpoints+64+plan.DefaultSharing.LogBytes) + 8*records + 64*endpoints
+	limit := vms*(24*endpoints+328+plan.DefaultSharing.LogBytes) + 8*records + 64*endpoints
 	if held > limit {
 		t.Errorf("%d bytes of shared data, at most %d are said", held, limit)
 	}
@@ -134,14 +134,81 @@ func TestHitRateOfAlternatingTurns(t *testing.T) {
 	}
 }
 
+// TestLateFirstByte has a VM that writes often fall silent: a change of load that it has not written is there with the next tick.
+func TestLateFirstByte(t *testing.T) {
+	p := sharers(t, 3, 2, plan.SharingProcess)
+	r := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
+	last := p.Workers[1].Open(&r)
+	last.Receive()
+	for range 3 {
+		p.Workers[1].Do(&r)
+		p.Advance(500 * time.Microsecond)
+	}
+	believed := func(want int, when string) {
+		t.Helper()
+		p.Advance(5 * time.Millisecond)
+		vm(p.Workers[2]).Look(uint64(p.Now()))
+		if got := vm(p.Workers[2]).Believed(); got != want {
+			t.Errorf("%s: %d believed to be in flight, want %d", when, got, want)
+		}
+	}
+	believed(2, "after a burst") // the end of its last request waits
+	p.Workers[1].Tick()
+	believed(1, "after a tick")
+	last.Forward()
+	last.Close()
+	believed(0, "when all have ended") // at once
+}
+
+// TestOnlyOneServes sends requests to one VM alone: it writes little until another one has a request, and its log and load are
+// there by tick.
+func TestOnlyOneServes(t *testing.T) {
+	p := sharers(t, 3, 2, plan.SharingProcess)
+	r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("only", 500)))
+	written := func(n int) int {
+		before := p.Writes
+		for range n {
+			p.Workers[1].Do(&r)
+			p.Advance(500 * time.Microsecond)
+		}
+		return p.Writes - before
+	}
+	if n := written(filter.StartRequests); n < 2*filter.StartRequests {
+		t.Errorf("%d values were written for the first %d requests", n, filter.StartRequests)
+	}
+	p.Run(time.Second) // till the dump is done
+	if n := written(80); n > 80/8+1 {
+		t.Errorf("%d values were written for 80 requests", n)
+	}
+	late := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("late", 6000)))
+	open := p.Workers[1].Open(&late)
+	open.Receive()
+	p.Run(100 * time.Millisecond)
+	first := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
+	p.Workers[2].Do(&first)
+	if vm(p.Workers[2]).Believed() != 1 {
+		t.Errorf("the other VM believes %d to be in flight", vm(p.Workers[2]).Believed())
+	}
+	p.Advance(5 * time.Millisecond)
+	p.Workers[2].Do(&first) // it has read the log
+	got := p.Workers[2].Do(&late)
+	if pick := string(got.Pick); hosttest.Pick(pick, "matched") != hosttest.Pick(pick, "total") {
+		t.Errorf("the other VM does not know the prompt: %s", pick)
+	}
+	p.Advance(5 * time.Millisecond)
+	if n := written(80); n < 2*80 {
+		t.Errorf("%d values were written for 80 requests where another VM has requests", n)
+	}
+	open.Close()
+}
+
 // TestImpossibleHead reads a vector that says of a log what no log can come to.
 func TestImpossibleHead(t *testing.T) {
 	p := sharers(t, 2, 2, plan.SharingProcess)
 	r := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
 	p.Workers[1].Do(&r)
 	for _, head := range []uint64{math.MaxUint64, math.MaxUint64 - 1, math.MaxUint64 - 7, 1 << 63, 1 << 50} {
-		b := loads.Resize(nil, 0)
-		loads.SetHeader(b, &loads.Header{Epoch: head, At: uint64(p.Now()), Head: head})
+		b := loads.Seal(loads.Resize(nil, 0), &loads.Header{Epoch: head, At: uint64(p.Now()), Head: head}, nil)
 		p.Put(names.KeyWorker(2), []byte("no record"))
 		p.Put(names.KeyLoad(2), b)
 		reads := 0

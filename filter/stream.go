@@ -66,6 +66,7 @@ func (v *VM) newStream(ctx uint32) int32 {
 	s := &v.streams[ref]
 	v.free = s.next
 	v.serial++
+	v.open++
 	*s = stream{ctx: ctx, serial: v.serial, next: -1, scanner: -1, capture: noCapture, note: noNote, nextTry: -1}
 	s.d.Cur = -1
 	return ref
@@ -81,6 +82,7 @@ func (v *VM) endStream(ref int32) {
 	s.serial = 0
 	s.next = v.free
 	v.free = ref
+	v.open--
 	if v.sched == nil || s.d.Cur < 0 {
 		return
 	}

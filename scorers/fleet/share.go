@@ -56,14 +56,13 @@ func (t *Table) Share(on bool) {
 	}
 }
 
-// Vector returns what this worker has in flight, with the given header, whose layout is filled in. It is valid until the next
-// call that changes something.
-func (t *Table) Vector(h *loads.Header) []byte {
+// Vector returns what this worker has in flight, with the given header, whose layout is filled in, and digest. It is valid until
+// the next call that changes something.
+func (t *Table) Vector(h *loads.Header, d *loads.Digest) []byte {
 	x := &t.share
 	h.Layout = x.layout
-	loads.SetHeader(x.vector, h)
 	x.changed = false
-	return x.vector
+	return loads.Seal(x.vector, h, d)
 }
 
 // VectorChanged reports whether the entries of the vector may have changed since Vector was called.

@@ -52,7 +52,7 @@ func (w *worker) own() map[uint64]load {
 }
 
 func (w *worker) publish(now uint64) {
-	w.vector = slices.Clone(w.tab.Vector(&loads.Header{Epoch: w.epoch, At: now}))
+	w.vector = slices.Clone(w.tab.Vector(&loads.Header{Epoch: w.epoch, At: now}, nil))
 }
 
 // hear has w merge what peer n published last.
@@ -256,8 +256,7 @@ func TestSharedLoad(t *testing.T) {
 // vectorOf returns the vector of a worker that has the given entries.
 func vectorOf(t testing.TB, epoch, layout, at uint64, entries ...loads.Entry) *loads.View {
 	t.Helper()
-	b := loads.Resize(nil, len(entries))
-	loads.SetHeader(b, &loads.Header{Epoch: epoch, Layout: layout, At: at})
+	b := loads.Seal(loads.Resize(nil, len(entries)), &loads.Header{Epoch: epoch, Layout: layout, At: at}, nil)
 	for i := range entries {
 		loads.SetEntry(b, i, &entries[i])
 	}
@@ -416,7 +415,7 @@ func TestVectorFollows(t *testing.T) {
 	apply(tab, fleetOf(2), 1, 1)
 	tab.Share(true)
 	read := func() map[uint64]loads.Entry {
-		v, err := loads.Open(tab.Vector(&loads.Header{Epoch: 1}))
+		v, err := loads.Open(tab.Vector(&loads.Header{Epoch: 1}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -453,7 +452,7 @@ func TestVectorFollows(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", st.name, diff)
 		}
 		h := loads.Header{Epoch: 1}
-		tab.Vector(&h)
+		tab.Vector(&h, nil)
 		layouts[h.Layout] = true
 		if tab.VectorChanged() {
 			t.Errorf("%s: changed again at once", st.name)
@@ -520,7 +519,7 @@ func TestMergeAllocatesNothing(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() {
 		tab.Merge(3, a)
 		tab.Merge(3, b)
-		tab.Vector(&loads.Header{Epoch: 1})
+		tab.Vector(&loads.Header{Epoch: 1}, nil)
 	}); got != 0 {
 		t.Errorf("%v allocations", got)
 	}

@@ -129,3 +129,16 @@ func addBits(b uint64, w, i int32, match []int32) {
 		}
 	}
 }
+
+// Known returns how many leading blocks of chain are known, to be at one endpoint or another. It is cheap for the chain that was
+// matched last.
+func (x *Index) Known(chain []uint64) int {
+	n := len(x.memo)
+	if n == 0 || n > len(chain) || x.entries[x.memo[n-1]].key != chain[n-1] {
+		n = 0
+	}
+	for n < len(chain) && x.find(chain[n]) != 0 {
+		n++
+	}
+	return n
+}

@@ -132,12 +132,20 @@ func (s *Scheduler) lookUp(p *Prompt) (total int, universalBlocks int32) {
 		universalBlocks += skip
 		if len(p.Starts) == 1 {
 			s.index.Match(chain, match)
+			for s.share.log != nil && s.fetch(chain) {
+				clear(match)
+				s.index.Match(chain, match)
+			}
 			discount(match, match, skip)
 			break
 		}
 		one := s.prompt[:len(match)]
 		clear(one)
 		s.index.Match(chain, one)
+		for s.share.log != nil && s.fetch(chain) {
+			clear(one)
+			s.index.Match(chain, one)
+		}
 		discount(match, one, skip)
 	}
 	if universalBlocks > 0 {

@@ -90,6 +90,9 @@ func (x *kept) chain(i int) (hashes []uint64, held int) {
 // keepChains records the chains of p at the endpoint of d, and notes how many blocks of each it held.
 func (s *Scheduler) keepChains(p *Prompt, d *Decision) {
 	for i := range p.Starts {
+		if s.share.log != nil {
+			s.describe(p.chain(i))
+		}
 		s.kept.held = append(s.kept.held, uint32(s.index.Record(p.chain(i), d.Cur)))
 	}
 }
@@ -118,7 +121,7 @@ func (s *Scheduler) withdraw(now uint64, d *Decision, slot int32, gen uint32) {
 	if s.share.log != nil {
 		h := s.header(now, slot)
 		s.share.record = picklog.AppendWithdrawal(s.share.record[:0], &h, k.startsOf(&x)[1:], x.hashes, k.held)
-		s.share.log.Append(s.share.record)
+		s.share.appendUrgent()
 	}
 }
 

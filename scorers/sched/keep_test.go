@@ -31,13 +31,16 @@ type peers struct {
 	to []*Scheduler
 }
 
-func (p peers) Append(record []byte) {
+func (p peers) Append(record []byte) bool {
 	for _, s := range p.to {
 		if got := s.Fold(slices.Clone(record)); got != Folded {
 			p.t.Errorf("a record is answered by %v", got)
 		}
 	}
+	return true
 }
+
+func (p peers) Fetch(uint64) bool { return false }
 
 // TestIndexNamesWhoServed lets the first attempts of a request fail, and looks at the index of its worker and of a peer.
 func TestIndexNamesWhoServed(t *testing.T) {

@@ -11,9 +11,18 @@ import (
 )
 
 // memory is a log that keeps everything.
-type memory struct{ records [][]byte }
+type memory struct {
+	records [][]byte
+	fetch   func(block uint64) bool // nil if no record waits
+}
 
-func (m *memory) Append(record []byte) { m.records = append(m.records, slices.Clone(record)) }
+// Append implements Log. Few records wait.
+func (m *memory) Append(record []byte) bool {
+	m.records = append(m.records, slices.Clone(record))
+	return len(m.records)%8 == 0
+}
+
+func (m *memory) Fetch(block uint64) bool { return m.fetch != nil && m.fetch(block) }
 
 // process is several schedulers of one Envoy with what stands in its shared data.
 type process struct {

@@ -9,10 +9,17 @@ import (
 	"github.com/zerohop/zerohop/shared/picklog"
 )
 
-// Log takes the records of what this worker does, for its peers. A record is valid during the call only.
+// Log is what a scheduler has of its peers: it takes the records of what this worker does, and has theirs, which may wait.
 type Log interface {
-	Append(record []byte)
+	// Append takes a record, which is valid during the call only. It reports whether peers are to take over all that were
+	// appended, since more than a few wait.
+	Append(record []byte) (due bool)
+	// Fetch has those records of peers folded that may name the block with this chain hash, and reports whether there were any.
+	Fetch(block uint64) bool
 }
+
+// digestStride is the distance of the blocks of a chain that the digest has beside the first unknown one.
+const digestStride = 16
 
 // sharing is what a scheduler has for its peers, the workers that share their knowledge with it.
 type sharing struct {
@@ -20,6 +27,10 @@ type sharing struct {
 	epoch  uint64 // of this VM
 	seq    uint64 // number of the newest record
 	fresh  bool   // it grew since the vector was last asked for
+	digest loads.Digest
+
+	tail   uint64 // last hash of the chain that was looked up last; 0 if it has to be looked up again
+	known  int    // leading blocks of it that the index has
 	record []byte // scratch
 	hashes []uint64
 }
@@ -43,6 +54,7 @@ func (s *Scheduler) ShareWith(l Log, epoch uint64) {
 	if x.log = l; l != nil && epoch != x.epoch {
 		x.seq, x.epoch = 0, epoch
 	}
+	x.digest.Reset(x.seq + 1)
 	s.fleet.Share(l != nil)
 	s.fleet.TakeTransitions()
 }
@@ -50,8 +62,10 @@ func (s *Scheduler) ShareWith(l Log, epoch uint64) {
 // Vector returns this worker's load vector (see shared/loads) as of now. snapshot is the version of the snapshot in use. It is
 // valid until the next call that changes something, and may be called between ShareWith and its end only.
 func (s *Scheduler) Vector(now, snapshot uint64) []byte {
-	s.share.fresh = false
-	return s.fleet.Vector(&loads.Header{Epoch: s.share.epoch, At: now, Head: s.share.seq, Snapshot: snapshot})
+	x := &s.share
+	x.fresh = false
+	h := loads.Header{Epoch: x.epoch, At: now, Head: x.seq, Snapshot: snapshot, Serving: s.decided != 0}
+	return s.fleet.Vector(&h, &x.digest)
 }
 
 // VectorChanged reports whether the counts in the vector, or the number of the newest record, may have changed since the last
@@ -82,8 +96,52 @@ func (s *Scheduler) logPick(now uint64, p *Prompt, slot int32, flags uint8) {
 	h := s.header(now, slot)
 	h.Flags = flags
 	x.record = picklog.AppendPick(x.record[:0], &h, p.Starts[1:], p.IDs)
-	x.log.Append(x.record)
+	if x.log.Append(x.record) {
+		x.digest.Reset(x.seq + 1)
+	}
 }
+
+// appendUrgent appends what is in the scratch for records, which peers are to take over before their next decision.
+func (x *sharing) appendUrgent() {
+	x.log.Append(x.record)
+	x.digest.Reset(x.seq + 1)
+}
+
+// describe adds a chain to the digest whose record is going to be appended. The index does not have it yet.
+func (s *Scheduler) describe(chain []uint64) {
+	x := &s.share
+	d, known := &x.digest, x.known
+	if len(chain) > 0 && chain[len(chain)-1] != x.tail {
+		known = s.index.Known(chain)
+	}
+	if known < len(chain) {
+		d.Add(chain[known])
+	}
+	for i := nextStride(known); i < len(chain); i += digestStride {
+		d.Add(chain[i])
+	}
+}
+
+// fetch has those records of peers folded that may name blocks of chain which the index lacks, and reports whether there were any.
+func (s *Scheduler) fetch(chain []uint64) bool {
+	x, known := &s.share, s.index.Known(chain)
+	if known >= len(chain) {
+		x.tail = 0
+		return false
+	}
+	x.tail, x.known = chain[len(chain)-1], known
+	found := x.log.Fetch(chain[known])
+	if i := nextStride(known); i < len(chain) {
+		found = x.log.Fetch(chain[i]) || found
+	}
+	if found {
+		x.tail = 0
+	}
+	return found
+}
+
+// nextStride returns the first index behind i that is a multiple of digestStride.
+func nextStride(i int) int { return (i/digestStride + 1) * digestStride }
 
 // logEvents tells the peers what the pick of slot changed in plugins.
 func (s *Scheduler) logEvents(now uint64, slot int32) {
@@ -106,7 +164,7 @@ func (s *Scheduler) logEvent(now uint64, slot int32, instance, key uint64) {
 	}
 	head := s.header(now, slot)
 	x.record = picklog.AppendEvent(x.record[:0], &head, picklog.Event{Instance: instance, Key: key})
-	x.log.Append(x.record)
+	x.appendUrgent()
 }
 
 // logHealth tells the peers which endpoints have failed, recovered or are being probed since it was called before.
@@ -121,7 +179,7 @@ func (s *Scheduler) logHealth(now uint64) {
 		}
 		h := s.header(now, slot)
 		x.record = picklog.AppendHealth(x.record[:0], &h, picklog.Health(s.fleet.Health(slot)))
-		x.log.Append(x.record)
+		x.appendUrgent()
 	}
 }
 

@@ -12,7 +12,12 @@ import (
 // discard is a log that keeps the newest record only.
 type discard struct{ record []byte }
 
-func (d *discard) Append(record []byte) { d.record = append(d.record[:0], record...) }
+func (d *discard) Append(record []byte) bool {
+	d.record = append(d.record[:0], record...)
+	return false
+}
+
+func (d *discard) Fetch(uint64) bool { return false }
 
 // many returns a plan of n endpoints with room for prompts of the given length.
 func many(n, blocks int) *plan.Plan {
@@ -97,8 +102,7 @@ func busyPeers(t testing.TB, n, peers int, all bool) (*Scheduler, [2][]loads.Vie
 	var out [2][]loads.View
 	for i := range peers {
 		for k := range out {
-			b := loads.Resize(nil, n)
-			loads.SetHeader(b, &loads.Header{Epoch: uint64(i + 1), Layout: 1, At: uint64(k+1) * ms})
+			b := loads.Seal(loads.Resize(nil, n), &loads.Header{Epoch: uint64(i + 1), Layout: 1, At: uint64(k+1) * ms}, nil)
 			for e, id := range s.View().ID[:n] {
 				x := loads.Entry{ID: id, InFlight: 5, Tokens: 999}
 				if k == 1 && (all || e == i%n) {

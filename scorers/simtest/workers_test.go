@@ -11,25 +11,44 @@ import (
 )
 
 // workers are several workers of one Envoy, to which requests come in turn. Before a decision a worker looks at what the others
-// have done, unless it did so within the interval.
+// have done, unless it did so within the interval. Records that can wait it takes over when they are asked for, and each tick.
 type workers struct {
 	team
 	interval time.Duration // below 0: never
 
 	logs   []memory
-	seen   [][]int         // by reader, then by writer: records read
+	known  [][]known       // by reader, then by writer
 	looked []time.Duration // by reader
+	ticked []time.Duration // by reader
 	next   int
 	ids    []uint64
 }
 
-// memory is a log that keeps everything.
-type memory struct{ records [][]byte }
+// tick is the period of the filter's.
+const tick = 100 * time.Millisecond
 
-func (m *memory) Append(record []byte) { m.records = append(m.records, slices.Clone(record)) }
+// known is what a worker has read of another one.
+type known struct {
+	seen, head int // records
+	digest     loads.Digest
+}
+
+// memory is a log that keeps everything.
+type memory struct {
+	records [][]byte
+	fetch   func(block uint64) bool
+}
+
+// Append implements sched.Log. As many records wait as in the filter.
+func (m *memory) Append(record []byte) bool {
+	m.records = append(m.records, slices.Clone(record))
+	return len(m.records)%64 == 0
+}
+
+func (m *memory) Fetch(block uint64) bool { return m.fetch(block) }
 
 func newWorkers(t *testing.T, w *world, n int, interval time.Duration) *workers {
-	p := &workers{interval: interval, logs: make([]memory, n), looked: make([]time.Duration, n)}
+	p := &workers{interval: interval, logs: make([]memory, n), looked: make([]time.Duration, n), ticked: make([]time.Duration, n)}
 	for i := range n {
 		s, err := sched.New(profile(2, 2, 3), uint64(i+1))
 		if err != nil {
@@ -38,7 +57,8 @@ func newWorkers(t *testing.T, w *world, n int, interval time.Duration) *workers 
 		s.ShareWith(&p.logs[i], uint64(i+1))
 		s.Apply(w.view(), w.nanos(), w.nanos())
 		p.team = append(p.team, s)
-		p.seen, p.looked[i] = append(p.seen, make([]int, n)), -time.Hour
+		p.known, p.looked[i] = append(p.known, make([]known, n)), -time.Hour
+		p.logs[i].fetch = func(block uint64) bool { return p.fetch(i, block) }
 	}
 	return p
 }
@@ -49,6 +69,10 @@ func (p *workers) look(w *world, i int) {
 		return
 	}
 	p.looked[i] = w.now
+	all := w.now-p.ticked[i] >= tick
+	if all {
+		p.ticked[i] = w.now
+	}
 	for peer, s := range p.team {
 		if peer == i {
 			continue
@@ -58,13 +82,34 @@ func (p *workers) look(w *world, i int) {
 			panic(err)
 		}
 		p.team[i].Merge(peer, &v)
-		for _, r := range p.logs[peer].records[p.seen[i][peer]:] {
-			if p.team[i].Fold(r) != sched.Folded {
-				panic("a record was refused")
-			}
+		k := &p.known[i][peer]
+		k.head = int(v.Head)
+		if v.Digest(&k.digest); all || k.seen < int(k.digest.First())-1 {
+			p.fold(i, peer)
 		}
-		p.seen[i][peer] = len(p.logs[peer].records)
 	}
+}
+
+// fold has worker i fold what it knows to be in the log of a peer.
+func (p *workers) fold(i, peer int) {
+	k := &p.known[i][peer]
+	for _, r := range p.logs[peer].records[k.seen:k.head] {
+		if p.team[i].Fold(r) != sched.Folded {
+			panic("a record was refused")
+		}
+	}
+	k.seen = k.head
+}
+
+// fetch has worker i fold the logs whose waiting records may name a block.
+func (p *workers) fetch(i int, block uint64) (found bool) {
+	for peer := range p.team {
+		if k := &p.known[i][peer]; k.seen < k.head && k.digest.MayName(block) {
+			p.fold(i, peer)
+			found = true
+		}
+	}
+	return found
 }
 
 func (p *workers) pick(w *world, r *request, f *flight) int {

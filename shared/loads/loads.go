@@ -24,6 +24,12 @@ const (
 
 const magic = "ZHLV"
 
+// Flags of a vector.
+const (
+	flagDigest  = 1 << 0 // a digest stands behind the entries
+	flagServing = 1 << 1
+)
+
 // Offsets of the fields of the header.
 const (
 	offFormat    = 4
@@ -35,7 +41,7 @@ const (
 	offSnapshot  = 40
 	offCount     = 48
 	offEntryLen  = 52
-	offFlags     = 54 // for later versions
+	offFlags     = 54
 )
 
 // Offsets in an entry: what it says is read and written as words of 8 bytes.
@@ -62,6 +68,7 @@ type Header struct {
 	Head     uint64 // sequence number of the newest record in its pick log, 0 if there is none
 	Layout   uint64 // another number whenever an entry stands for another endpoint
 	Snapshot uint64 // version of the snapshot in use, 0 if none
+	Serving  bool   // the VM has had a request
 }
 
 // Entry is what a worker has at one endpoint.
@@ -74,21 +81,36 @@ type Entry struct {
 }
 
 // Resize makes b a vector of count entries and returns it. Entries that stand in it stay as they are, others are of free
-// slots; the header is for SetHeader to write. count is at most MaxEntries.
+// slots; the header and what follows the entries are for Seal to write. count is at most MaxEntries.
 func Resize(b []byte, count int) []byte {
 	old := min(len(b), HeaderLen+count*EntryLen)
-	b = slices.Grow(b[:old], HeaderLen+count*EntryLen-old)[:HeaderLen+count*EntryLen]
+	b = slices.Grow(b[:old], HeaderLen+count*EntryLen-old+DigestLen)[:HeaderLen+count*EntryLen]
 	clear(b[old:])
 	return b
 }
 
-// SetHeader writes the header of a vector that Resize made.
-func SetHeader(b []byte, h *Header) {
+// Seal writes the header of a vector that Resize made, and the digest behind its entries unless it is nil. The vector that it
+// returns shares the memory of b.
+func Seal(b []byte, h *Header, d *Digest) []byte {
 	const first = uint64('Z') | 'H'<<8 | 'L'<<16 | 'V'<<24 | FormatVersion<<32 | HeaderLen<<48
-	count := uint64((len(b) - HeaderLen) / EntryLen)
-	for i, w := range [HeaderLen / 8]uint64{first, h.Epoch, h.At, h.Head, h.Layout, h.Snapshot, count | EntryLen<<32} {
-		binary.LittleEndian.PutUint64(b[8*i:], w)
+	le, x := binary.LittleEndian, b[:HeaderLen]
+	last := uint64((len(b)-HeaderLen)/EntryLen) | EntryLen<<32
+	if h.Serving {
+		last |= flagServing << 48
 	}
+	if d != nil {
+		last |= flagDigest << 48
+		b = append(b, d[:]...)
+	}
+	le.PutUint64(x, first)
+	le.PutUint64(x[offEpoch:], h.Epoch)
+	le.PutUint64(x[offAt:], h.At)
+	le.PutUint64(x[offHead:], h.Head)
+	le.PutUint64(x[offLayout:], h.Layout)
+	le.PutUint64(x[offSnapshot:], h.Snapshot)
+	le.PutUint64(x[offCount:], last)
+	le.PutUint64(x[offCount+8:], 0)
+	return b
 }
 
 // SetEntry writes entry i of a vector that Resize made.
@@ -106,7 +128,8 @@ func Count(n int64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 type View struct {
 	Header
 	entries []byte
-	stride  int // entry length
+	digest  []byte // nil if there is none
+	stride  int    // entry length
 	count   int
 }
 
@@ -134,10 +157,17 @@ func Open(b []byte) (View, error) {
 	case header < HeaderLen || stride < EntryLen || len(b) < end:
 		return View{}, ErrLength
 	}
-	v := View{entries: b[header:end], stride: stride, count: int(count), Header: Header{
+	flags := le.Uint16(b[offFlags:])
+	v := View{entries: b[header:end:end], stride: stride, count: int(count), Header: Header{
 		Epoch: le.Uint64(b[offEpoch:]), At: le.Uint64(b[offAt:]), Head: le.Uint64(b[offHead:]),
-		Layout: le.Uint64(b[offLayout:]), Snapshot: le.Uint64(b[offSnapshot:]),
+		Layout: le.Uint64(b[offLayout:]), Snapshot: le.Uint64(b[offSnapshot:]), Serving: flags&flagServing != 0,
 	}}
+	if flags&flagDigest != 0 {
+		if len(b)-end < DigestLen {
+			return View{}, ErrLength
+		}
+		v.digest = b[end:][:DigestLen]
+	}
 	switch {
 	case v.Epoch == 0:
 		return View{}, ErrEpoch
@@ -145,6 +175,15 @@ func Open(b []byte) (View, error) {
 		return View{}, ErrTooLarge
 	}
 	return v, nil
+}
+
+// Digest copies the digest into d. A vector without one says that all records are to be taken over at once.
+func (v *View) Digest(d *Digest) {
+	if v.digest == nil {
+		d.Reset(v.Head + 1)
+		return
+	}
+	copy(d[:], v.digest)
 }
 
 // Len returns the number of entries.

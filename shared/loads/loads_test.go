@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 type vector struct {
 	Header  Header
 	Entries []Entry
+	Digest  *Digest // nil if there is none
 }
 
 func sample() vector {
@@ -32,11 +34,21 @@ func sample() vector {
 
 func (v *vector) encode() []byte {
 	b := Resize(nil, len(v.Entries))
-	SetHeader(b, &v.Header)
 	for i := range v.Entries {
 		SetEntry(b, i, &v.Entries[i])
 	}
-	return b
+	return Seal(b, &v.Header, v.Digest)
+}
+
+// withDigest is sample with a digest.
+func withDigest() vector {
+	v := sample()
+	v.Header.Serving = true
+	v.Digest = new(Digest)
+	v.Digest.Reset(40)
+	v.Digest.Add(0x1234_5678_9ABC_DEF0)
+	v.Digest.Add(0xFFFF_FFFF_FFFF_FFFF)
+	return v
 }
 
 func decode(v *View) vector {
@@ -48,6 +60,10 @@ func decode(v *View) vector {
 			panic("ID and Entry disagree")
 		}
 		out.Entries = append(out.Entries, e)
+	}
+	if v.digest != nil {
+		out.Digest = new(Digest)
+		v.Digest(out.Digest)
 	}
 	return out
 }
@@ -65,6 +81,10 @@ func TestGolden(t *testing.T) {
 	want := sample()
 	if diff := cmp.Diff(want, open(t, goldentest.Read(t, "v1.bin", want.encode()))); diff != "" {
 		t.Errorf("vector (-want +got):\n%s", diff)
+	}
+	want = withDigest()
+	if diff := cmp.Diff(want, open(t, goldentest.Read(t, "v1_digest.bin", want.encode()))); diff != "" {
+		t.Errorf("vector with a digest (-want +got):\n%s", diff)
 	}
 }
 
@@ -88,6 +108,8 @@ func TestOpenErrors(t *testing.T) {
 		{"one entry too many", func(b []byte) []byte { b[offCount]++; return b }, ErrLength},
 		{"many entries", func(b []byte) []byte { b[offCount+2] = 1; return b }, ErrTooLarge},
 		{"no such record", func(b []byte) []byte { b[offHead+7] = 0x80; return b }, ErrTooLarge},
+		{"digest missing", func(b []byte) []byte { b[offFlags] = flagDigest; return b }, ErrLength},
+		{"cut digest", func(b []byte) []byte { b[offFlags] = flagDigest; return append(b, make([]byte, DigestLen-1)...) }, ErrLength},
 		{"no epoch", func(b []byte) []byte { clear(b[offEpoch : offEpoch+8]); return b }, ErrEpoch},
 	}
 	for _, tt := range tests {
@@ -101,12 +123,13 @@ func TestOpenErrors(t *testing.T) {
 
 // TestNewerWriter reads what a later version may write: longer headers and entries, and something behind them.
 func TestNewerWriter(t *testing.T) {
-	want := sample()
+	want := withDigest()
 	old := want.encode()
 	b := append(slices.Clone(old[:HeaderLen]), 1, 2, 3, 4, 5, 6, 7, 8)
 	for i := range want.Entries {
 		b = append(append(b, old[HeaderLen+i*EntryLen:][:EntryLen]...), 9, 9, 9, 9, 9, 9, 9, 9)
 	}
+	b = append(b, old[len(old)-DigestLen:]...)
 	b = append(b, "a new section"...)
 	binary.LittleEndian.PutUint16(b[offHeaderLen:], HeaderLen+8)
 	binary.LittleEndian.PutUint16(b[offEntryLen:], EntryLen+8)
@@ -120,20 +143,59 @@ func TestNewerWriter(t *testing.T) {
 func TestResize(t *testing.T) {
 	s := sample()
 	b := s.encode()
-	b = Resize(b, 5)
-	SetHeader(b, &s.Header)
+	b = Seal(Resize(b, 5), &s.Header, nil)
 	if diff := cmp.Diff(append(slices.Clone(s.Entries), Entry{}, Entry{}), open(t, b).Entries); diff != "" {
 		t.Errorf("grown (-want +got):\n%s", diff)
 	}
-	b = Resize(b, 1)
-	SetHeader(b, &s.Header)
+	b = Seal(Resize(b, 1), &s.Header, nil)
 	if diff := cmp.Diff(s.Entries[:1], open(t, b).Entries); diff != "" {
 		t.Errorf("shrunk (-want +got):\n%s", diff)
 	}
-	b = Resize(b, 3)
-	SetHeader(b, &s.Header)
+	b = Seal(Resize(b, 3), &s.Header, new(Digest))[:len(b)] // what is behind them is of no entry
+	b = Seal(Resize(Resize(b, 1), 3), &s.Header, nil)
 	if diff := cmp.Diff([]Entry{s.Entries[0], {}, {}}, open(t, b).Entries); diff != "" {
 		t.Errorf("grown again (-want +got):\n%s", diff)
+	}
+}
+
+// TestDigest adds hashes: all of them may be named, and few others.
+func TestDigest(t *testing.T) {
+	const added, asked = 80, 4000
+	var d Digest
+	if d.First() != 0 || d.MayName(0) || d.MayName(math.MaxUint64) {
+		t.Error("the zero digest names something")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range added {
+		h := r.Uint64()
+		if d.Add(h); !d.MayName(h) {
+			t.Errorf("%#x was added and is not named", h)
+		}
+	}
+	wrong := 0
+	for range asked {
+		if d.MayName(r.Uint64()) {
+			wrong++
+		}
+	}
+	if wrong > asked*2/100 {
+		t.Errorf("%d of %d hashes are named that were not added", wrong, asked)
+	}
+	if d.Reset(7); d.First() != 7 || d != (Digest{7}) {
+		t.Error("something is left after Reset")
+	}
+}
+
+// TestNoDigest reads a vector without digest: no record of its log can wait.
+func TestNoDigest(t *testing.T) {
+	s := sample()
+	v, err := Open(s.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Digest{1, 2, 3}
+	if v.Digest(&d); d.First() != s.Header.Head+1 || d.MayName(1) {
+		t.Errorf("first %d after head %d", d.First(), s.Header.Head)
 	}
 }
 
@@ -149,15 +211,16 @@ func TestAllocatesNothing(t *testing.T) {
 	s := sample()
 	b := s.encode()
 	var e Entry
+	var d Digest
 	if n := testing.AllocsPerRun(100, func() {
 		b = Resize(b, len(s.Entries))
-		SetHeader(b, &s.Header)
 		SetEntry(b, 0, &s.Entries[0])
-		v, err := Open(b)
+		v, err := Open(Seal(b, &s.Header, &d))
 		if err != nil {
 			t.Fatal(err)
 		}
 		v.Entry(2, &e)
+		v.Digest(&d)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -168,6 +231,8 @@ func FuzzOpen(f *testing.F) {
 	s := sample()
 	f.Add(s.encode())
 	f.Add((&vector{Header: s.Header}).encode())
+	s = withDigest()
+	f.Add(s.encode())
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := Open(b)
