@@ -33,20 +33,13 @@ func plainLen(b []byte) int {
 			break
 		}
 	}
-	return i + shortLen(b[i:])
-}
-
-// shortLen is plainLen for what is usually short.
-func shortLen(b []byte) int {
-	p, n := unsafe.Pointer(unsafe.SliceData(b)), len(b)
-	i := 0
-	for ; i+8 <= n; i += 8 { // loads end at i+8 <= n
+	for ; i+8 <= n; i += 8 {
 		if m := specials(load(p, i)); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
 	for ; i < n; i++ {
-		if c := b[i]; c == '"' || c == '\\' {
+		if c := *(*byte)(unsafe.Add(p, i)); c == '"' || c == '\\' {
 			return i
 		}
 	}

@@ -1,40 +1,49 @@
 package scan
 
-// state is what a machine expects next.
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// state is what a machine expects next. The last ones are no states but what run has to do.
 type state uint8
 
 const (
-	wantObject    state = iota // the outermost object
+	broken        state = iota // no byte that may stand here
+	wantObject                 // the outermost object
 	wantKeyOrEnd               // behind '{'
 	wantKey                    // behind a comma in an object
 	wantColon                  // behind a key
 	wantValue                  // behind a colon, or a comma in an array
 	wantElemOrEnd              // behind '['
-	wantNext                   // behind a value: a comma or the end of the container
+	wantComma                  // behind a member: a comma or the end of the object
+	wantNext                   // behind an element: a comma or the end of the array
+	done                       // behind the value
 	inString                   // inside a string, its bytes go to the sink
 	inScalar                   // inside a number or literal
 	inTokens                   // inside a list of token ids
 	inSkipped                  // inside a string, object or array that is of no interest
-	done                       // behind the value
+	takeKey
+	takeValue
+	takeEnd
 )
 
-// container is where in the body a machine stands. Everything that is not listed is skipped, so there is no stack.
+// container is where in the body a machine stands. Everything that is not listed is skipped, so there is no stack. From
+// inMessages on they hold elements instead of members.
 type container uint8
 
 const (
-	inBody     container = iota // {
-	inMessages                  // {"messages":[
-	inMessage                   // {"messages":[{
-	inContent                   // {"messages":[{"content":[
-	inPart                      // {"messages":[{"content":[{
-	inPrompt                    // {"prompt":[
+	nowhere    container = iota
+	inBody               // {
+	inMessage            // {"messages":[{
+	inPart               // {"messages":[{"content":[{
+	inMessages           // {"messages":[
+	inContent            // {"messages":[{"content":[
+	inPrompt             // {"prompt":[
 )
 
 // depthOf is the nesting depth inside each container.
-var depthOf = [...]int{inBody: 1, inMessages: 2, inMessage: 3, inContent: 4, inPart: 5, inPrompt: 2}
-
-// isArray says which containers hold elements instead of members.
-var isArray = [...]bool{inMessages: true, inContent: true, inPrompt: true}
+var depthOf = [8]int{inBody: 1, inMessages: 2, inMessage: 3, inContent: 4, inPart: 5, inPrompt: 2}
 
 // sink is where the bytes of a string go.
 type sink uint8
@@ -48,7 +57,7 @@ const (
 	sinkSalt
 )
 
-// kind is the type of a value.
+// kind is the type of a value, or that of a byte between values.
 type kind uint8
 
 const (
@@ -60,13 +69,39 @@ const (
 	kindNull
 	kindObject
 	kindArray
+	kindColon
+	kindSpace // from here on bytes that end a number or literal
+	kindComma
+	kindEndObject
+	kindEndArray
 )
 
-// kindOf maps the first byte of a value to its type.
+// kindOf maps the first byte of a value, or a byte between values, to its type.
 var kindOf = [256]kind{
 	'"': kindString, '{': kindObject, '[': kindArray, 't': kindTrue, 'f': kindFalse, 'n': kindNull, '-': kindNumber,
 	'0': kindNumber, '1': kindNumber, '2': kindNumber, '3': kindNumber, '4': kindNumber,
 	'5': kindNumber, '6': kindNumber, '7': kindNumber, '8': kindNumber, '9': kindNumber,
+	' ': kindSpace, '\n': kindSpace, '\r': kindSpace, '\t': kindSpace,
+	':': kindColon, ',': kindComma, '}': kindEndObject, ']': kindEndArray,
+}
+
+// steps says what a byte does in a state outside of strings, scalars and skipped values.
+var steps = [16][16]state{
+	wantObject:   {kindSpace: wantObject, kindObject: wantKeyOrEnd},
+	wantKeyOrEnd: {kindSpace: wantKeyOrEnd, kindString: takeKey, kindEndObject: takeEnd},
+	wantKey:      {kindSpace: wantKey, kindString: takeKey},
+	wantColon:    {kindSpace: wantColon, kindColon: wantValue},
+	wantValue: {
+		kindSpace: wantValue, kindString: takeValue, kindNumber: takeValue, kindTrue: takeValue, kindFalse: takeValue,
+		kindNull: takeValue, kindObject: takeValue, kindArray: takeValue,
+	},
+	wantElemOrEnd: {
+		kindSpace: wantElemOrEnd, kindString: takeValue, kindNumber: takeValue, kindTrue: takeValue, kindFalse: takeValue,
+		kindNull: takeValue, kindObject: takeValue, kindArray: takeValue, kindEndArray: takeEnd,
+	},
+	wantComma: {kindSpace: wantComma, kindComma: wantKey, kindEndObject: takeEnd},
+	wantNext:  {kindSpace: wantNext, kindComma: wantValue, kindEndArray: takeEnd},
+	done:      {kindSpace: done},
 }
 
 // value is where in the body the last value of a key stands.
@@ -86,155 +121,86 @@ type machine struct {
 	ctx   container
 	level uint8 // index of this machine in Scanner.level
 
-	// A machine with single set reads one value only, that of key cur in container home. It was put off before and is
-	// taken now.
-	single bool
-	home   container
+	// A machine with a home reads one value only, that of key cur in container home. It was put off before and is taken now.
+	home container
 	// A careful machine puts off every value until the end of its object, so that the last of equal keys counts.
 	careful bool
 
 	cur    key  // key whose value is next or being read
 	kind   kind // type of the value being read
 	sink   sink
-	escape uint8  // place within an escape, see strings.go
-	unit   uint32 // UTF-16 unit being read
-	high   uint32 // high surrogate that waits for its partner, or 0
+	escape uint8 // place within an escape, see strings.go
+	quoted bool  // inside a string while skipping
+	tokens bool  // the prompt list holds token ids
+	text   bool  // the type of the part is "text"
 
-	depth  int  // nesting depth while skipping
-	quoted bool // inside a string while skipping
+	integer bool   // the number has only digits so far
+	num     uint64 // value of the number being read, at most maxNum; or the first bytes of a literal
+	unit    uint32 // UTF-16 unit being read
+	high    uint32 // high surrogate that waits for its partner, or 0
+	depth   int    // nesting depth while skipping
 
-	small    [24]byte // key, part type or literal; a longer one has smallLen len(small)+1
+	val [16]value // last value of each key of the open objects
+
+	small    [maxSmall + 8]byte // key or part type, room behind; a longer one has smallLen maxSmall+1
 	smallLen int
-	num      uint64 // value of the number being read, at most maxNum
-	integer  bool   // the number has only digits so far
-	tokens   bool   // the prompt list holds token ids
-	text     bool   // the type of the part is "text"
-
-	val [keyCount]value // last value of each key of the open objects
 }
 
 // run feeds b to m until its end, or until b is not valid any more because the window was replaced.
 func (s *Scanner) run(m *machine, b []byte) {
 	gen, i := s.gen, 0
-	for i < len(b) && s.gen == gen && s.result == OK {
-		switch m.state {
-		case inString:
-			i = s.stringBytes(m, b, i)
-		case inScalar:
-			i = s.scalarBytes(m, b, i)
-		case inTokens:
-			i = s.tokenBytes(m, b, i)
-		case inSkipped:
-			i = s.skippedBytes(m, b, i)
-		default:
-			switch c := b[i]; {
-			case isSpace(c):
-				i++
-			case c == '"' && (m.state == wantKey || m.state == wantKeyOrEnd):
-				i = s.member(m, b, i)
+	for uint(i) < uint(len(b)) && s.gen == gen && s.result == OK {
+		if m.state >= inString {
+			switch m.state {
+			case inString:
+				i = s.stringBytes(m, b, i)
+			case inScalar:
+				i = s.scalarBytes(m, b, i)
+			case inTokens:
+				i = s.tokenBytes(m, b, i)
 			default:
-				s.structure(m, c, m.off+i)
-				i++
+				i = s.skippedBytes(m, b, i)
 			}
+			continue
+		}
+		c := b[i]
+		switch next := steps[m.state&15][kindOf[c]&15]; next {
+		case takeKey:
+			i = s.member(m, b, i+1)
+		case takeValue:
+			s.startValue(m, c, m.off+i)
+			i++
+		case takeEnd:
+			i++
+			s.leave(m, m.off+i)
+		case broken:
+			s.fail(NotJSON)
+		default:
+			m.state = next
+			i++
 		}
 	}
 	m.off += i
 }
 
-// isSpace reports whether c is white space between tokens.
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
-
-// structure takes the byte c at offset at, which is outside strings, scalars and skipped values.
-func (s *Scanner) structure(m *machine, c byte, at int) {
-	switch st := m.state; {
-	case st == wantObject && c == '{':
-		m.state = wantKeyOrEnd
-	case st == wantColon && c == ':':
-		m.state = wantValue
-	case st == wantNext && c == ',':
-		m.state = wantKey
-		if isArray[m.ctx] {
-			m.state = wantValue
-		}
-	case (st == wantNext || st == wantElemOrEnd) && c == ']' && isArray[m.ctx],
-		(st == wantNext || st == wantKeyOrEnd) && c == '}' && !isArray[m.ctx]:
-		s.leave(m, at+1)
-	case (st == wantValue || st == wantElemOrEnd) && kindOf[c] != kindNone:
-		s.startValue(m, c, at)
-	default:
-		s.fail(NotJSON)
-	}
-}
-
-// member takes the key whose quote is b[i], with the colon and the first byte of the value if they follow, and returns the index
-// behind. That is how nearly all keys stand in a body; one with an escape, or that ends behind b, is read as other strings are.
+// member takes the key that begins at b[i], behind its quote, and returns the index behind. One with an escape, or that is not
+// wholly in b, or close to its end, is read as other strings are.
 func (s *Scanner) member(m *machine, b []byte, i int) int {
-	i++
-	end := i + shortLen(b[i:])
-	if end == len(b) || b[end] != '"' {
-		m.state, m.sink, m.smallLen = inString, sinkKey, 0
+	m.state, m.sink, m.smallLen = inString, sinkKey, 0
+	if i+8 > len(b) {
 		return i
 	}
-	m.cur, m.state = s.lookup(m.ctx, b[i:end]), wantColon
-	i = end + 1
-	if i == len(b) || b[i] != ':' {
+	p := unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i)
+	w, n := load(p, 0), 0 // ends at i+8 <= len(b)
+	if found := specials(w); found != 0 {
+		w &= found ^ (found - 1) // up to the quote
+		n = bits.TrailingZeros64(found) >> 3
+	} else if n = 8 + plainLen(b[i+8:]); i+n == len(b) {
 		return i
 	}
-	m.state = wantValue
-	i++
-	if i < len(b) && b[i] == ' ' {
-		i++
-	}
-	if i == len(b) || kindOf[b[i]] == kindNone {
+	if *(*byte)(unsafe.Add(p, n)) != '"' { // i+n < len(b)
 		return i
 	}
-	s.startValue(m, b[i], m.off+i)
-	return i + 1
-}
-
-// startValue begins the value whose first byte, at offset at, is c.
-func (s *Scanner) startValue(m *machine, c byte, at int) {
-	m.kind = kindOf[c]
-	to, into := s.route(m, at)
-	switch m.kind {
-	case kindString:
-		m.state, m.sink, m.smallLen = inString, to, 0
-		if to == sinkNone {
-			m.state, m.quoted, m.depth = inSkipped, true, depthOf[m.ctx]
-		}
-	case kindObject, kindArray:
-		if into == m.ctx {
-			m.state, m.quoted, m.depth = inSkipped, false, depthOf[m.ctx]+1
-			return
-		}
-		m.ctx, m.state = into, wantKeyOrEnd
-		if m.kind == kindArray {
-			m.state = wantElemOrEnd
-		}
-	case kindNumber:
-		m.state, m.integer, m.num = inScalar, c != '-', uint64(c&0xf)
-		if m.tokens && m.integer {
-			m.state = inTokens
-		}
-	default:
-		m.state, m.smallLen = inScalar, 1
-		m.small[0] = c
-	}
-}
-
-// endValue takes the end of a value; end is the offset behind it.
-func (s *Scanner) endValue(m *machine, end int) {
-	m.state = wantNext
-	if m.single && m.ctx == m.home {
-		m.state = done
-		return
-	}
-	if isArray[m.ctx] {
-		s.endElem(m)
-		return
-	}
-	if m.cur != keyOther {
-		m.val[m.cur].end = end
-		s.endMember(m)
-	}
+	m.cur, m.state = keyOf(s.api, m.ctx, w, p, n), wantColon
+	return i + n + 1
 }

@@ -33,7 +33,7 @@ func (s *Scanner) window(off, end int) []byte {
 // readAgain reads value v, of key k in container c, one level below m.
 func (s *Scanner) readAgain(m *machine, c container, k key, v value) {
 	next := &s.level[m.level+1]
-	*next = machine{level: m.level + 1, off: v.start, state: wantValue, ctx: c, cur: k, single: true, home: c, careful: m.careful}
+	*next = machine{level: m.level + 1, off: v.start, state: wantValue, ctx: c, cur: k, home: c, careful: m.careful}
 	s.feed(next, v.end)
 	if next.state != done {
 		s.fail(NotJSON) // the value was skipped before, and skipping checks less

@@ -119,7 +119,7 @@ func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) {
 	s.hash.Reset(blockTokens, maxBlocks)
 	s.api = api
 	s.src, s.win, s.winOff, s.size = nil, nil, 0, 0
-	s.level[0] = machine{state: wantObject}
+	s.level[0] = machine{state: wantObject, ctx: inBody}
 	s.result, s.finished = OK, false
 	s.model.clear()
 	s.salt.clear()
@@ -136,7 +136,11 @@ func (s *Scanner) Write(b []byte, src Source) {
 	}
 	s.src, s.win, s.winOff = src, b, s.size
 	s.size += len(b)
-	s.feed(&s.level[0], s.size)
+	m := &s.level[0]
+	s.run(m, b)
+	if m.off < s.size && s.result == OK {
+		s.feed(m, s.size) // the window was replaced
+	}
 	s.src, s.win = nil, nil
 }
 
@@ -242,12 +246,3 @@ func (s *Scanner) fail(r Result) {
 
 // clear forgets the value and keeps the buffer.
 func (f *field) clear() { f.b, f.present, f.tooBig = f.b[:0], false, false }
-
-// add appends to the value as long as it fits.
-func (f *field) add(p []byte) {
-	if f.tooBig || len(f.b)+len(p) > MaxField {
-		f.b, f.tooBig = f.b[:0], true
-		return
-	}
-	f.b = append(f.b, p...)
-}

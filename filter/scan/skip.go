@@ -24,7 +24,7 @@ func (s *Scanner) skippedBytes(m *machine, b []byte, i int) int {
 	for i < len(b) {
 		if m.quoted {
 			i = m.skipString(b, i)
-			if !m.quoted && m.depth == depthOf[m.ctx] { // the value is this string
+			if !m.quoted && m.depth == depthOf[m.ctx&7] { // the value is this string
 				s.endValue(m, m.off+i)
 				return i
 			}
@@ -43,7 +43,7 @@ func (s *Scanner) skippedBytes(m *machine, b []byte, i int) int {
 			}
 		case classClose:
 			m.depth--
-			if m.depth == depthOf[m.ctx] {
+			if m.depth == depthOf[m.ctx&7] {
 				s.endValue(m, m.off+i)
 				return i
 			}
@@ -95,66 +95,41 @@ func oddSlashes(b []byte) bool {
 	return (len(b)-n)&1 != 0
 }
 
-// numeric says which bytes may stand in a number.
-var numeric = [256]bool{
-	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
-	'-': true, '+': true, '.': true, 'e': true, 'E': true,
-}
+// numeric says which bytes besides digits may stand in a number.
+var numeric = [256]bool{'-': true, '+': true, '.': true, 'e': true, 'E': true}
 
-// scalarBytes takes bytes of a number or literal. The byte behind it is left for structure.
+// literals holds the literals as scalarBytes collects them.
+var literals = [16]uint64{kindTrue: 0x74727565, kindFalse: 0x66616c7365, kindNull: 0x6e756c6c}
+
+// scalarBytes takes bytes of a number or literal. The byte behind it is left for run.
 func (s *Scanner) scalarBytes(m *machine, b []byte, i int) int {
-	for ; i < len(b); i++ {
+	num := m.num
+	for ; uint(i) < uint(len(b)); i++ {
 		c := b[i]
-		if isSpace(c) || c == ',' || c == '}' || c == ']' {
-			s.endScalar(m, m.off+i)
+		switch {
+		case kindOf[c] >= kindSpace:
+			m.num = num
+			if m.kind != kindNumber && num != literals[m.kind&15] {
+				s.fail(NotJSON)
+				return i
+			}
+			s.endValue(m, m.off+i)
 			return i
-		}
-		if m.kind != kindNumber {
-			m.addSmall(b[i : i+1])
-			continue
-		}
-		if !numeric[c] {
+		case m.kind != kindNumber:
+			if num < 1<<56 { // a literal has at most five bytes
+				num = num<<8 | uint64(c)
+			}
+		case c-'0' <= 9:
+			num = min(num*10+uint64(c-'0'), maxNum)
+		case numeric[c]:
+			m.integer = false
+		default:
 			s.fail(NotJSON)
 			return i
 		}
-		m.digit(c)
 	}
+	m.num = num
 	return i
-}
-
-// digit adds a byte to the number being read.
-func (m *machine) digit(c byte) {
-	if c -= '0'; c > 9 {
-		m.integer = false
-		return
-	}
-	m.num = min(m.num*10+uint64(c), maxNum)
-}
-
-// endScalar takes the end of a number or literal.
-func (s *Scanner) endScalar(m *machine, end int) {
-	ok := true
-	switch m.kind {
-	case kindTrue:
-		ok = string(m.smallBytes()) == "true"
-	case kindFalse:
-		ok = string(m.smallBytes()) == "false"
-	case kindNull:
-		ok = string(m.smallBytes()) == "null"
-	}
-	if !ok {
-		s.fail(NotJSON)
-		return
-	}
-	s.endValue(m, end)
-}
-
-// count returns the value just read if it is a non-negative integer.
-func (m *machine) count() count {
-	if m.kind != kindNumber || !m.integer {
-		return count{}
-	}
-	return count{n: int(m.num), present: true}
 }
 
 // tokenBytes takes bytes of a list of token ids from within one of them. It handles digits, commas and spaces and leaves

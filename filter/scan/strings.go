@@ -1,5 +1,7 @@
 package scan
 
+import "unsafe"
+
 // Places within an escape. From escapeHex on, the number of digits read is added.
 const (
 	escapeNone  = 0
@@ -28,48 +30,73 @@ func (s *Scanner) stringBytes(m *machine, b []byte, i int) int {
 		w := b[i:min(len(b), i+stretch)]
 		n := plainLen(w)
 		if n < len(w) && n < straight && w[n] == '\\' && m.sink == sinkPrompt {
-			read, written := unescape(s.hash.Room(), b[i:])
-			s.hash.Advance(written)
-			i += read
-			if read > n {
-				continue
-			}
-			n -= read // the first escape needs more care, or ends behind b
-			w = w[read:]
+			i = s.unescaped(m, b, i, n)
+			continue
 		}
-		s.emit(m, w[:n])
+		if m.sink == sinkPrompt {
+			s.hash.Write(w[:n])
+		} else {
+			s.emit(m, w[:n])
+		}
 		i += n
 		if n == len(w) {
 			continue
 		}
 		i++
-		if w[n] == '"' {
-			s.endString(m, m.off+i)
-			return i
+		if w[n] == '\\' {
+			m.escape = escapeBegin
+			continue
 		}
-		m.escape = escapeBegin
+		if m.sink == sinkKey {
+			s.endKey(m)
+		} else {
+			s.endValue(m, m.off+i)
+		}
+		return i
 	}
 	return i
 }
 
+// unescaped takes bytes of the prompt from b[i:] on, where a backslash stands at b[i+n], and returns the index up to which it came.
+func (s *Scanner) unescaped(m *machine, b []byte, i, n int) int {
+	read, written := unescape(s.hash.Room(), b[i:])
+	s.hash.Advance(written)
+	if read > n {
+		return i + read
+	}
+	s.hash.Write(b[i+read : i+n]) // the first escape needs more care, or ends behind b
+	m.escape = escapeBegin
+	return i + n + 1
+}
+
 // emit hands string bytes to the sink.
 func (s *Scanner) emit(m *machine, p []byte) {
+	f := &s.model
 	switch m.sink {
+	case sinkModel:
+	case sinkSalt:
+		f = &s.salt
 	case sinkPrompt:
 		s.hash.Write(p)
-	case sinkModel:
-		s.model.add(p)
-	case sinkSalt:
-		s.salt.add(p)
-	case sinkKey, sinkSmall:
+		return
+	default:
 		m.addSmall(p)
+		return
 	}
+	if f.tooBig || len(f.b)+len(p) > MaxField {
+		f.b, f.tooBig = f.b[:0], true
+		return
+	}
+	f.b = append(f.b, p...)
 }
+
+// maxSmall is the longest key or part type that is looked at; the longest that means something has 21 bytes.
+const maxSmall = 24
 
 // addSmall appends to the small buffer; what does not fit makes it match nothing.
 func (m *machine) addSmall(p []byte) {
-	if m.smallLen+len(p) > len(m.small) {
-		m.smallLen = len(m.small) + 1
+	if m.smallLen+len(p) > maxSmall {
+		m.smallLen = maxSmall + 1
 		return
 	}
 	m.smallLen += copy(m.small[m.smallLen:], p)
@@ -77,20 +104,28 @@ func (m *machine) addSmall(p []byte) {
 
 // smallBytes returns what is in the small buffer, nothing if it did not fit.
 func (m *machine) smallBytes() []byte {
-	if m.smallLen > len(m.small) {
+	if m.smallLen > maxSmall {
 		return nil
 	}
 	return m.small[:m.smallLen]
 }
 
-// endString takes the closing quote; end is the offset behind it.
-func (s *Scanner) endString(m *machine, end int) {
-	if m.sink != sinkKey {
-		s.endValue(m, end)
+// endKey takes the closing quote of a key that member did not take as a whole.
+func (s *Scanner) endKey(m *machine) {
+	m.cur, m.state = keyOther, wantColon
+	n := m.smallLen
+	if n > maxSmall {
 		return
 	}
-	m.cur = s.lookup(m.ctx, m.smallBytes())
-	m.state = wantColon
+	p := unsafe.Pointer(&m.small)
+	w := load(p, 0)
+	if n < 8 {
+		m.small[n] = '"'
+		w = load(p, 0) & (1<<(8*n+8) - 1) // up to the quote
+	} else if m.small[n] = '"'; quote(w) != 0 { // one that was escaped
+		return
+	}
+	m.cur = keyOf(s.api, m.ctx, w, p, n)
 }
 
 // escapeByte takes the byte b[i] of an escape, or the one behind a high surrogate, and returns the index of the next one.

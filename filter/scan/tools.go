@@ -72,7 +72,7 @@ func (c *canon) stop(v verdict) {
 // next returns the next byte that is not white space without taking it, 0 at the end.
 func (c *canon) next() byte {
 	for ; c.pos < len(c.src); c.pos++ {
-		if b := c.src[c.pos]; !isSpace(b) {
+		if b := c.src[c.pos]; kindOf[b] != kindSpace {
 			return b
 		}
 	}
@@ -96,7 +96,7 @@ func (c *canon) value(depth int) {
 		return
 	}
 	switch k {
-	case kindNone:
+	case kindNone, kindColon, kindSpace, kindComma, kindEndObject, kindEndArray:
 		c.stop(canonBroken)
 	case kindString:
 		c.out = appendQuoted(c.out, c.string())
@@ -106,7 +106,7 @@ func (c *canon) value(depth int) {
 		c.array(depth)
 	default:
 		start := c.pos
-		for c.pos < len(c.src) && !isSpace(c.src[c.pos]) && c.src[c.pos] != ',' && c.src[c.pos] != ']' && c.src[c.pos] != '}' {
+		for c.pos < len(c.src) && kindOf[c.src[c.pos]] < kindSpace {
 			c.pos++
 		}
 		c.out = append(c.out, c.src[start:c.pos]...)

@@ -1,148 +1,177 @@
 package scan
 
-// route notes that a value of type m.kind starts at offset at, and decides what becomes of it: the sink if it is a
-// string, the container to enter if it is an object or array (m.ctx means skip it).
-func (s *Scanner) route(m *machine, at int) (sink, container) {
-	repeated := false
-	if !isArray[m.ctx] && m.cur != keyOther {
-		repeated = m.val[m.cur].kind != kindNone
-		m.val[m.cur] = value{start: at, kind: m.kind}
+// sinks and containers say where the value of a key goes in the ordinary case: a string to the sink, an array into the
+// container. What goes nowhere is skipped.
+var (
+	sinks = [16]sink{
+		keyModel: sinkModel, keySalt: sinkSalt, keyPrompt: sinkPrompt,
+		keyRole: sinkPrompt, keyContent: sinkPrompt, keyType: sinkSmall, keyText: sinkPrompt,
 	}
-	direct := m.single && m.ctx == m.home
-	switch m.ctx {
-	case inBody:
-		return s.routeBody(m, repeated, direct)
-	case inMessages:
+	containers = [16]container{keyMessages: inMessages, keyPrompt: inPrompt, keyContent: inContent}
+)
+
+// startValue begins the value whose first byte, at offset at, is c.
+func (s *Scanner) startValue(m *machine, c byte, at int) {
+	k := kindOf[c]
+	m.kind = k
+	to, into := sinkNone, nowhere
+	switch {
+	case m.ctx == inMessages && k == kindObject: // as all of them are
 		s.elems++
-		return s.routeElem(m, inMessage, keyRole, keyContent)
-	case inContent:
-		m.text = false
-		return s.routeElem(m, inPart, keyType, keyText)
-	case inMessage:
-		return s.routeMessage(m, repeated, direct)
-	case inPart:
-		return s.routePart(m, repeated, direct)
+		m.val[keyRole].kind, m.val[keyContent].kind = kindNone, kindNone
+		into = inMessage
+	case m.ctx >= inMessages:
+		to, into = s.routeElem(m)
+	case m.cur != keyOther:
+		to, into = s.route(m, at)
 	}
-	return s.routePrompt(m)
+	switch {
+	case k == kindString && to != sinkNone:
+		m.state, m.sink, m.smallLen = inString, to, 0
+	case k == kindNumber:
+		m.state, m.integer, m.num = inScalar, c != '-', uint64(c&0xf)
+		if m.tokens && m.integer {
+			m.state = inTokens
+		}
+	case k > kindNumber && k < kindObject:
+		m.state, m.num = inScalar, uint64(c)
+	case into == nowhere:
+		m.state, m.quoted, m.depth = inSkipped, true, depthOf[m.ctx&7]
+		if k != kindString {
+			m.quoted, m.depth = false, m.depth+1
+		}
+	default:
+		m.ctx, m.state = into, wantKeyOrEnd
+		if k == kindArray {
+			m.state = wantElemOrEnd
+		}
+	}
 }
 
-// routeBody routes a member of the outermost object.
-func (s *Scanner) routeBody(m *machine, repeated, direct bool) (sink, container) {
-	str := m.kind == kindString
+// route notes where the value of a key with a meaning is, and decides what becomes of it: the sink if it is a string, the
+// container to enter if it is an array.
+func (s *Scanner) route(m *machine, at int) (to sink, into container) {
+	v := &m.val[m.cur&15]
+	repeated := v.kind != kindNone
+	v.start, v.kind = at, m.kind
+	if repeated || m.careful || m.ctx == m.home {
+		return s.routeAgain(m, repeated)
+	}
+	to = sinks[m.cur&15]
+	if m.kind == kindArray {
+		into = containers[m.cur&15]
+	}
+	switch m.cur {
+	case keyModel:
+		s.model.present = m.kind == kindString
+	case keyContent:
+		if m.val[keyRole].kind == kindNone { // content that comes first waits for the role
+			return sinkNone, nowhere
+		}
+	case keyText:
+		if !m.text { // so does text for the type
+			return sinkNone, nowhere
+		}
+	case keyMessages:
+		// They are not hashed as they pass if they are bound to be read again because tools will follow. That is guessed
+		// from the body before this one, since a client writes all its bodies in one order; a wrong guess costs one more
+		// reading.
+		if m.kind == kindArray && s.scratch.expectLate && m.val[keyTools].kind == kindNone {
+			s.putOff = true
+			return sinkNone, nowhere
+		}
+	}
+	return to, into
+}
+
+// routeAgain is route for a key that stands twice, for a value that was put off and is taken now, and for a careful machine.
+func (s *Scanner) routeAgain(m *machine, repeated bool) (sink, container) {
+	direct := m.ctx == m.home
+	into := nowhere
+	if m.kind == kindArray {
+		into = containers[m.cur&15]
+	}
 	switch m.cur {
 	case keyModel:
 		s.model.clear()
-		s.model.present = str
-		return sinkModel, inBody
+		s.model.present = m.kind == kindString
+		return sinkModel, nowhere
 	case keySalt:
 		s.salt.clear()
-		return sinkSalt, inBody
+		return sinkSalt, nowhere
 	case keyStream:
 		s.stream = false
 	case keyMaxTokens:
 		s.maxTokens = count{}
 	case keyMaxCompletion:
 		s.maxCompletion = count{}
-	case keyTools:
+	case keyTools, keyPrompt:
 		s.again = s.again || repeated
 	case keyMessages:
-		if m.kind == kindArray && s.startMessages(m, repeated, direct) {
-			return sinkNone, inMessages
-		}
-	case keyPrompt:
-		s.again = s.again || repeated
-		if (repeated && !direct) || (m.kind != kindArray && !str) {
-			return sinkNone, inBody
-		}
-		m.tokens = false
-		return sinkPrompt, inPrompt
+		s.again = s.again || (repeated && m.kind == kindArray)
+	case keyType:
+		s.again = s.again || (repeated && !m.careful)
+		m.text = false
+		return sinkSmall, nowhere
+	default:
+		s.again = s.again || (repeated && !m.careful)
 	}
-	return sinkNone, inBody
-}
-
-// startMessages decides whether the messages are hashed as they pass. They are not if they are bound to be read again: if
-// they stand twice, or if tools will follow. The latter is guessed from the body before this one, since a client writes
-// all its bodies in one order; a wrong guess costs one more reading.
-func (s *Scanner) startMessages(m *machine, repeated, direct bool) bool {
 	if direct {
-		return true
+		return sinkPrompt, into
 	}
-	if repeated {
-		s.again = true
-		return false
-	}
-	s.putOff = s.scratch.expectLate && m.val[keyTools].kind == kindNone
-	return !s.putOff
+	return sinkNone, nowhere
 }
 
-// routeElem routes an element of a list of objects: it enters the object and forgets the members of the one before.
-func (s *Scanner) routeElem(m *machine, into container, a, b key) (sink, container) {
+// routeElem routes an element: it enters an object and forgets the members of the one before. The elements of a prompt are
+// all strings or all token ids, as the first one is.
+func (s *Scanner) routeElem(m *machine) (sink, container) {
+	if m.ctx == inPrompt {
+		s.elems++
+		if s.elems == 1 {
+			m.tokens = m.kind == kindNumber
+		}
+		want := kindString
+		if m.tokens {
+			want = kindNumber
+		}
+		if m.kind != want {
+			s.unsupported = true
+		}
+		return sinkPrompt, nowhere
+	}
+	if m.ctx == inMessages {
+		s.elems++
+	}
+	m.text = false
 	if m.kind != kindObject {
 		s.unsupported = true
-		return sinkNone, m.ctx
+		return sinkNone, nowhere
 	}
-	m.val[a], m.val[b] = value{}, value{}
-	return sinkNone, into
-}
-
-// routeMessage routes a member of a message. Role comes before content; content that comes first waits.
-func (s *Scanner) routeMessage(m *machine, repeated, direct bool) (sink, container) {
-	s.again = s.again || (repeated && !m.careful)
-	switch {
-	case m.cur == keyOther:
-	case direct:
-		return sinkPrompt, s.contentInto(m)
-	case m.careful || repeated:
-	case m.cur == keyRole:
-		return sinkPrompt, inMessage
-	case m.val[keyRole].kind != kindNone:
-		return sinkPrompt, s.contentInto(m)
-	}
-	return sinkNone, inMessage
-}
-
-// contentInto returns the container to enter for a message member that is an object or array.
-func (s *Scanner) contentInto(m *machine) container {
-	if m.cur == keyContent && m.kind == kindArray {
-		return inContent
-	}
-	return inMessage
-}
-
-// routePart routes a member of a content part. Text waits until the type is known.
-func (s *Scanner) routePart(m *machine, repeated, direct bool) (sink, container) {
-	s.again = s.again || (repeated && !m.careful)
-	switch {
-	case m.cur == keyType:
-		m.text = false
-		return sinkSmall, inPart
-	case m.cur == keyText && (direct || (m.text && !m.careful && !repeated)):
-		return sinkPrompt, inPart
-	}
+	m.val[keyType].kind, m.val[keyText].kind = kindNone, kindNone
 	return sinkNone, inPart
 }
 
-// routePrompt routes an element of a prompt list. All are strings or all are token ids, as the first one is.
-func (s *Scanner) routePrompt(m *machine) (sink, container) {
-	s.elems++
-	if s.elems == 1 {
-		m.tokens = m.kind == kindNumber
+// endValue takes the end of a value; end is the offset behind it.
+func (s *Scanner) endValue(m *machine, end int) {
+	switch {
+	case m.ctx == m.home:
+		m.state = done
+	case m.ctx >= inMessages:
+		m.state = wantNext
+		if m.ctx == inPrompt {
+			s.endPrompt(m)
+		}
+	default:
+		m.state = wantComma
+		m.val[m.cur&15].end = end // that of keyOther is never looked at
+		if m.cur >= keyStream {
+			s.endMember(m)
+		}
 	}
-	want := kindString
-	if m.tokens {
-		want = kindNumber
-	}
-	if m.kind != want {
-		s.unsupported = true
-	}
-	return sinkPrompt, inPrompt
 }
 
-// endElem takes the end of an element.
-func (s *Scanner) endElem(m *machine) {
-	if m.ctx != inPrompt {
-		return
-	}
+// endPrompt takes the end of an element of a prompt list.
+func (s *Scanner) endPrompt(m *machine) {
 	if m.tokens {
 		s.token(m)
 		return
@@ -150,19 +179,25 @@ func (s *Scanner) endElem(m *machine) {
 	s.hash.EndPrompt()
 }
 
-// endMember takes the end of the value of a key with a meaning.
+// endMember takes the end of the value of a key from keyStream on.
 func (s *Scanner) endMember(m *machine) {
 	switch m.cur {
 	case keyStream:
 		s.stream = m.kind == kindTrue
-	case keyMaxTokens:
-		s.maxTokens = m.count()
-	case keyMaxCompletion:
-		s.maxCompletion = m.count()
 	case keyTools:
 		s.endTools(m)
 	case keyType:
 		m.text = m.kind == kindString && string(m.smallBytes()) == "text"
+	default:
+		n := count{}
+		if m.kind == kindNumber && m.integer {
+			n = count{n: int(m.num), present: true}
+		}
+		if m.cur == keyMaxTokens {
+			s.maxTokens = n
+		} else {
+			s.maxCompletion = n
+		}
 	}
 }
 
@@ -188,7 +223,10 @@ func (s *Scanner) leave(m *machine, end int) {
 	case inMessages:
 		m.ctx, m.cur = inBody, keyMessages
 	case inMessage:
-		s.endMessage(m)
+		if m.val[keyRole].kind != kindString || m.val[keyContent].kind != kindString || m.careful ||
+			m.val[keyContent].start < m.val[keyRole].start {
+			s.endMessage(m)
+		}
 		m.ctx = inMessages
 	case inContent:
 		m.ctx, m.cur = inMessage, keyContent
