@@ -3,6 +3,8 @@ package scan
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
 )
 
 // The kernels work on eight bytes at a time. They load through unsafe pointers because bounds checks on every word cost a
@@ -28,13 +30,13 @@ func plainLen(b []byte) int {
 	i := 0
 	for ; i+64 <= n; i += 64 { // loads end at i+64 <= n
 		q := unsafe.Add(p, i)
-		if specials(load(q, 0))|specials(load(q, 8))|specials(load(q, 16))|specials(load(q, 24))|
-			specials(load(q, 32))|specials(load(q, 40))|specials(load(q, 48))|specials(load(q, 56)) != 0 {
+		if specials(word.Load(q, 0))|specials(word.Load(q, 8))|specials(word.Load(q, 16))|specials(word.Load(q, 24))|
+			specials(word.Load(q, 32))|specials(word.Load(q, 40))|specials(word.Load(q, 48))|specials(word.Load(q, 56)) != 0 {
 			break
 		}
 	}
 	for ; i+8 <= n; i += 8 {
-		if m := specials(load(p, i)); m != 0 {
+		if m := specials(word.Load(p, i)); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
@@ -58,13 +60,13 @@ func quoteLen(b []byte) int {
 	i := 0
 	for ; i+64 <= n; i += 64 { // loads end at i+64 <= n
 		q := unsafe.Add(p, i)
-		if quote(load(q, 0))|quote(load(q, 8))|quote(load(q, 16))|quote(load(q, 24))|
-			quote(load(q, 32))|quote(load(q, 40))|quote(load(q, 48))|quote(load(q, 56)) != 0 {
+		if quote(word.Load(q, 0))|quote(word.Load(q, 8))|quote(word.Load(q, 16))|quote(word.Load(q, 24))|
+			quote(word.Load(q, 32))|quote(word.Load(q, 40))|quote(word.Load(q, 48))|quote(word.Load(q, 56)) != 0 {
 			break
 		}
 	}
 	for ; i+8 <= n; i += 8 {
-		if m := quote(load(p, i)); m != 0 {
+		if m := quote(word.Load(p, i)); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
@@ -84,8 +86,8 @@ func unescape(dst, src []byte) (read, written int) {
 	d, room := unsafe.Pointer(unsafe.SliceData(dst)), len(dst)
 	i, o := 0, 0
 	for i+8 <= n && o+8 <= room { // loads end at i+8 <= n, stores at o+8 <= room
-		w := load(p, i)
-		store(d, o, w)
+		w := word.Load(p, i)
+		word.Store(d, o, w)
 		m := specials(w)
 		if m == 0 {
 			i, o = i+8, o+8
@@ -106,7 +108,7 @@ func unescape(dst, src []byte) (read, written int) {
 			break
 		}
 		if i+8 <= n { // most of them stand for three bytes
-			if r, ok := hexWord(uint32(load(p, i) >> 16)); ok && r >= 0x800 && r&^0x7ff != surrogateMin {
+			if r, ok := hexWord(uint32(word.Load(p, i) >> 16)); ok && r >= 0x800 && r&^0x7ff != surrogateMin {
 				*(*[3]byte)(unsafe.Add(d, o)) = [3]byte{0xe0 | byte(r>>12), 0x80 | byte(r>>6)&0x3f, 0x80 | byte(r)&0x3f}
 				i, o = i+6, o+3
 				continue

@@ -1,6 +1,10 @@
 package scan
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
+)
 
 // key is a member name with a meaning in its container.
 type key uint8
@@ -78,15 +82,15 @@ func keyOf(api API, c container, w uint64, p unsafe.Pointer, n int) key {
 			k, dialect = keyMessages, Chat
 		}
 	case wordMaxToke:
-		if n == len("max_tokens") && load(p, n-7) == wordTokens {
+		if n == len("max_tokens") && word.Load(p, n-7) == wordTokens {
 			k = keyMaxTokens
 		}
 	case wordMaxComp:
-		if n == len("max_completion_tokens") && load(p, 8) == wordLetionT && load(p, n-7) == wordTokens {
+		if n == len("max_completion_tokens") && word.Load(p, 8) == wordLetionT && word.Load(p, n-7) == wordTokens {
 			k = keyMaxCompletion
 		}
 	case wordCacheSa:
-		if n == len("cache_salt") && load(p, n-7) == wordHeSalt {
+		if n == len("cache_salt") && word.Load(p, n-7) == wordHeSalt {
 			k = keySalt
 		}
 	}

@@ -3,6 +3,8 @@ package scan
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
 )
 
 // state is what a machine expects next. The last ones are no states but what run has to do.
@@ -191,7 +193,7 @@ func (s *Scanner) member(m *machine, b []byte, i int) int {
 		return i
 	}
 	p := unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i)
-	w, n := load(p, 0), 0 // ends at i+8 <= len(b)
+	w, n := word.Load(p, 0), 0 // ends at i+8 <= len(b)
 	if found := specials(w); found != 0 {
 		w &= found ^ (found - 1) // up to the quote
 		n = bits.TrailingZeros64(found) >> 3

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
 )
 
 // maxNum is where numbers stop counting; it is above every token id.
@@ -60,7 +62,7 @@ func (m *machine) skipString(b []byte, i int) int {
 		i++
 	}
 	for p := unsafe.Pointer(unsafe.SliceData(b)); i+8 <= len(b); i += 8 { // short and plain, as most keys are
-		if found := specials(load(p, i)); found != 0 { // loads end at i+8 <= len(b)
+		if found := specials(word.Load(p, i)); found != 0 { // loads end at i+8 <= len(b)
 			i += bits.TrailingZeros64(found) >> 3
 			if b[i] == '"' {
 				m.quoted = false

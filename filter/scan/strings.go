@@ -1,6 +1,10 @@
 package scan
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
+)
 
 // Places within an escape. From escapeHex on, the number of digits read is added.
 const (
@@ -118,10 +122,10 @@ func (s *Scanner) endKey(m *machine) {
 		return
 	}
 	p := unsafe.Pointer(&m.small)
-	w := load(p, 0)
+	w := word.Load(p, 0)
 	if n < 8 {
 		m.small[n] = '"'
-		w = load(p, 0) & (1<<(8*n+8) - 1) // up to the quote
+		w = word.Load(p, 0) & (1<<(8*n+8) - 1) // up to the quote
 	} else if m.small[n] = '"'; quote(w) != 0 { // one that was escaped
 		return
 	}

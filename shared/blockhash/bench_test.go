@@ -3,6 +3,7 @@ package blockhash
 import (
 	"encoding/binary"
 	"testing"
+	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -38,6 +39,29 @@ func BenchmarkChain(b *testing.B) {
 				}
 			}
 			sink = h
+		})
+	}
+}
+
+func BenchmarkSums(b *testing.B) {
+	p := make([]byte, 16<<10)
+	ids := make([]uint64, len(p)/256)
+	for _, bc := range []struct {
+		name string
+		f    func()
+	}{
+		{"library", func() {
+			for i := range ids {
+				ids[i] = xxhash.Sum64(p[i*256 : i*256+256])
+			}
+		}},
+		{"own", func() { sums(ids, unsafe.Pointer(unsafe.SliceData(p)), 256) }},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			b.SetBytes(int64(len(p)))
+			for b.Loop() {
+				bc.f()
+			}
 		})
 	}
 }

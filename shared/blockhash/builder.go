@@ -1,5 +1,12 @@
 package blockhash
 
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
+)
+
 // roomBytes is the least space that Room offers. It is small enough to stay in the first-level cache between being
 // filled and being hashed.
 const roomBytes = 4096
@@ -42,24 +49,9 @@ func (b *Builder) Clear() {
 // Write appends bytes to the open prompt. Whole blocks are hashed where they lie; p is not kept.
 func (b *Builder) Write(p []byte) {
 	b.bytes += len(p)
-	if b.capped {
-		return
+	if !b.capped {
+		b.take(p, b.blockBytes)
 	}
-	if b.fill > 0 {
-		n := copy(b.buf[b.fill:b.blockBytes], p)
-		b.fill += n
-		p = p[n:]
-		if b.fill < b.blockBytes {
-			return
-		}
-		b.fill = 0
-		b.add(b.buf[:b.blockBytes])
-	}
-	for len(p) >= b.blockBytes {
-		b.add(p[:b.blockBytes])
-		p = p[b.blockBytes:]
-	}
-	b.fill = copy(b.buf, p)
 }
 
 // WriteToken appends one token id to the open prompt. A prompt consists either of tokens or of bytes.
@@ -72,8 +64,7 @@ func (b *Builder) WriteToken(id uint32) {
 	t[0], t[1], t[2], t[3] = byte(id), byte(id>>8), byte(id>>16), byte(id>>24)
 	b.fill += BytesPerToken
 	if b.fill == b.blockBytes {
-		b.fill = 0
-		b.add(b.buf[:b.blockBytes])
+		b.take(b.buf[:0], b.blockBytes)
 	}
 }
 
@@ -87,14 +78,9 @@ func (b *Builder) Advance(n int) {
 	if b.capped {
 		return
 	}
-	end, pos := b.fill+n, 0
-	for ; end-pos >= b.blockBytes; pos += b.blockBytes {
-		b.add(b.buf[pos : pos+b.blockBytes])
-	}
-	if pos > 0 {
-		copy(b.buf, b.buf[pos:end])
-	}
-	b.fill = end - pos
+	end := b.fill + n
+	b.fill = 0
+	b.take(b.buf[:end], b.blockBytes)
 }
 
 // EndPrompt closes the open prompt: its last token is padded with zeros, its last block may be short. A prompt without
@@ -107,12 +93,18 @@ func (b *Builder) EndPrompt() {
 	b.bytes = 0
 	if b.fill > 0 && !b.capped {
 		n := tokens(b.fill) * BytesPerToken
-		clear(b.buf[b.fill:n])
-		b.add(b.buf[:n])
+		*(*[BytesPerToken]byte)(b.buf[b.fill:]) = [BytesPerToken]byte{}
+		b.fill = n
+		b.take(b.buf[:0], n)
 	}
 	b.fill = 0
 	if len(b.ids) > b.first {
-		b.starts = append(b.starts, int32(b.first))
+		k := len(b.starts)
+		if k == cap(b.starts) {
+			b.grow(0)
+		}
+		b.starts = b.starts[:k+1]
+		b.starts[k] = int32(b.first)
 		b.first = len(b.ids)
 	}
 }
@@ -130,13 +122,43 @@ func (b *Builder) Tokens() int { return b.tokens + tokens(b.bytes) }
 // Capped reports that blocks were left out because of maxBlocks.
 func (b *Builder) Capped() bool { return b.capped }
 
-// add appends the id of one block, or notes that there is no place for it.
-func (b *Builder) add(block []byte) {
-	if b.maxBlocks > 0 && len(b.ids) == b.maxBlocks {
-		b.capped = true
-		return
+// take appends the ids of the whole blocks of size bytes that the pending bytes and p make up, as far as there is place for
+// them, and keeps the rest pending. p may lie in buf if nothing is pending. Every request comes through here, hence without
+// the checks of slices: buf holds more than size bytes, and i never exceeds len(p).
+func (b *Builder) take(p []byte, size int) {
+	buf, from, i := unsafe.Pointer(unsafe.SliceData(b.buf)), unsafe.Pointer(unsafe.SliceData(p)), 0
+	for b.fill+len(p)-i >= size {
+		at, k := buf, 1
+		if n := size - b.fill; n < size {
+			word.Copy(unsafe.Add(buf, b.fill), from, n)
+			b.fill, i = 0, n
+		} else {
+			at, k = unsafe.Add(from, i), (len(p)-i)/size
+			i += k * size
+		}
+		n := len(b.ids)
+		if b.maxBlocks > 0 && n+k > b.maxBlocks {
+			b.capped = true
+			k = b.maxBlocks - n
+		}
+		if n+k > cap(b.ids) {
+			b.grow(k)
+		}
+		b.ids = b.ids[:n+k]
+		sums(b.ids[n:], at, size)
 	}
-	b.ids = append(b.ids, ID(block))
+	if n := len(p) - i; n > 0 {
+		word.Copy(unsafe.Add(buf, b.fill), unsafe.Add(from, i), n)
+		b.fill += n
+	}
+}
+
+// grow makes room for n more ids and one more start.
+//
+//go:noinline
+func (b *Builder) grow(n int) {
+	b.ids = slices.Grow(b.ids, n)
+	b.starts = slices.Grow(b.starts, 1)
 }
 
 // tokens returns the number of tokens that n bytes make up.

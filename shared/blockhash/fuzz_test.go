@@ -2,7 +2,9 @@ package blockhash
 
 import (
 	"testing"
+	"unsafe"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -46,6 +48,22 @@ func FuzzBuilder(f *testing.F) {
 		}
 		if got, want := b.Tokens(), tokens(len(prompt)); got != want {
 			t.Errorf("Tokens = %d, want %d", got, want)
+		}
+	})
+}
+
+// FuzzSums compares with the library at every size.
+func FuzzSums(f *testing.F) {
+	f.Add(make([]byte, 100), uint8(33))
+	f.Add([]byte("the quick brown fox jumps over the lazy dog"), uint8(7))
+	f.Fuzz(func(t *testing.T, p []byte, size uint8) {
+		n := max(int(size), 1)
+		ids := make([]uint64, len(p)/n)
+		sums(ids, unsafe.Pointer(unsafe.SliceData(p)), n)
+		for i, got := range ids {
+			if want := xxhash.Sum64(p[i*n : i*n+n]); got != want {
+				t.Errorf("block %d of %d bytes: %#x, want %#x", i, n, got, want)
+			}
 		}
 	})
 }
