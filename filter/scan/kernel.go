@@ -19,19 +19,23 @@ const (
 
 // specials marks the bytes of w that are a quote or a backslash in their high bit. The lowest mark is exact; marks above
 // it may be false.
-func specials(w uint64) uint64 {
+func specials(w uint64) uint64 { return marks(w) & highBits }
+
+// marks is specials with more bits that mean nothing.
+func marks(w uint64) uint64 {
 	q, s := w^quotes, w^slashes
-	return ((q-lowBits)&^q | (s-lowBits)&^s) & highBits
+	return (q-lowBits)&^q | (s-lowBits)&^s
 }
 
 // plainLen returns the number of bytes before the first quote or backslash in b.
-func plainLen(b []byte) int {
-	p, n := unsafe.Pointer(unsafe.SliceData(b)), len(b)
-	i := 0
+func plainLen(b []byte) int { return plainEnd(unsafe.Pointer(unsafe.SliceData(b)), 0, len(b)) }
+
+// plainEnd returns the offset from p, between i and n, of the first quote or backslash, n if there is none.
+func plainEnd(p unsafe.Pointer, i, n int) int {
 	for ; i+64 <= n; i += 64 { // loads end at i+64 <= n
 		q := unsafe.Add(p, i)
-		if specials(word.Load(q, 0))|specials(word.Load(q, 8))|specials(word.Load(q, 16))|specials(word.Load(q, 24))|
-			specials(word.Load(q, 32))|specials(word.Load(q, 40))|specials(word.Load(q, 48))|specials(word.Load(q, 56)) != 0 {
+		if (marks(word.Load(q, 0))|marks(word.Load(q, 8))|marks(word.Load(q, 16))|marks(word.Load(q, 24))|
+			marks(word.Load(q, 32))|marks(word.Load(q, 40))|marks(word.Load(q, 48))|marks(word.Load(q, 56)))&highBits != 0 {
 			break
 		}
 	}

@@ -24,7 +24,7 @@ const (
 	keyMaxCompletion
 	keyTools
 	keyType
-	keyCount
+	keyName // no key, but the value is the name of the next one
 )
 
 // Names as words, the first byte lowest. Up to seven bytes a name has its closing quote with it. TestWords spells them.

@@ -59,7 +59,7 @@ func TestKeys(t *testing.T) {
 			src := &body{b: []byte(text)}
 			src.write(&s, split)
 			src.write(&s, len(text)-split)
-			for k := keyModel; k < keyCount; k++ {
+			for k := keyModel; k < keyName; k++ {
 				if got := s.level[0].val[k].kind != kindNone; got != (k == want) {
 					t.Errorf("%s split at %d: key %d found: %v, want key %d", text, split, k, got, want)
 				}

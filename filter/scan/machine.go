@@ -23,8 +23,8 @@ const (
 	done                       // behind the value
 	inString                   // inside a string, its bytes go to the sink
 	inScalar                   // inside a number or literal
-	inTokens                   // inside a list of token ids
 	inSkipped                  // inside a string, object or array that is of no interest
+	inTokens                   // inside a list of token ids
 	takeKey
 	takeValue
 	takeEnd
@@ -52,8 +52,7 @@ type sink uint8
 
 const (
 	sinkNone   sink = iota // skipped undecoded
-	sinkKey                // small; the string is a key
-	sinkSmall              // small
+	sinkSmall              // a key or part type
 	sinkPrompt             // the block hasher
 	sinkModel
 	sinkSalt
@@ -158,8 +157,6 @@ func (s *Scanner) run(m *machine, b []byte) {
 				i = s.stringBytes(m, b, i)
 			case inScalar:
 				i = s.scalarBytes(m, b, i)
-			case inTokens:
-				i = s.tokenBytes(m, b, i)
 			default:
 				i = s.skippedBytes(m, b, i)
 			}
@@ -186,23 +183,23 @@ func (s *Scanner) run(m *machine, b []byte) {
 }
 
 // member takes the key that begins at b[i], behind its quote, and returns the index behind. One with an escape, or that is not
-// wholly in b, or close to its end, is read as other strings are.
+// wholly in b, or close to its end, is read as a value of keyName.
 func (s *Scanner) member(m *machine, b []byte, i int) int {
-	m.state, m.sink, m.smallLen = inString, sinkKey, 0
+	m.state, m.cur, m.sink, m.smallLen = inString, keyName, sinkSmall, 0
 	if i+8 > len(b) {
 		return i
 	}
-	p := unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i)
-	w, n := word.Load(p, 0), 0 // ends at i+8 <= len(b)
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	w, end := word.Load(p, i), 0 // ends at i+8 <= len(b)
 	if found := specials(w); found != 0 {
 		w &= found ^ (found - 1) // up to the quote
-		n = bits.TrailingZeros64(found) >> 3
-	} else if n = 8 + plainLen(b[i+8:]); i+n == len(b) {
+		end = i + bits.TrailingZeros64(found)>>3
+	} else if end = plainEnd(p, i+8, len(b)); end == len(b) {
 		return i
 	}
-	if *(*byte)(unsafe.Add(p, n)) != '"' { // i+n < len(b)
+	if *(*byte)(unsafe.Add(p, end)) != '"' { // end < len(b)
 		return i
 	}
-	m.cur, m.state = keyOf(s.api, m.ctx, w, p, n), wantColon
-	return i + n + 1
+	m.cur, m.state = keyOf(s.api, m.ctx, w, unsafe.Add(p, i), end-i), wantColon
+	return end + 1
 }

@@ -61,7 +61,7 @@ type Scratch struct {
 }
 
 // Scanner scans one body. It is reused by Reset; its buffers grow to the largest body seen and stay: eight bytes a block,
-// and 5 KB, plus a Scratch of its own unless it was given one to share.
+// and 7 KB, plus a Scratch of its own unless it was given one to share.
 type Scanner struct {
 	hash    blockhash.Builder
 	scratch *Scratch
@@ -94,9 +94,11 @@ type Scanner struct {
 
 // field is a string value that is kept.
 type field struct {
-	b       []byte
+	_ [0]func() // not comparable, for the size of the module
+
+	n       int // MaxField+1 if it is longer than MaxField
 	present bool
-	tooBig  bool
+	b       [MaxField]byte
 }
 
 // count is a number that is kept if it is a non-negative integer.
@@ -114,11 +116,11 @@ func (s *Scanner) Share(sc *Scratch) { s.scratch = sc }
 // (0 means no limit).
 func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) {
 	if s.scratch == nil {
-		s.scratch = new(Scratch)
+		s.ownScratch()
 	}
 	s.hash.Reset(blockTokens, maxBlocks)
 	s.api = api
-	s.src, s.win, s.winOff, s.size = nil, nil, 0, 0
+	s.size = 0
 	s.level[0] = machine{state: wantObject, ctx: inBody}
 	s.result, s.finished = OK, false
 	s.model.clear()
@@ -151,48 +153,53 @@ func (s *Scanner) Finish(src Source) Result {
 		return s.result
 	}
 	s.finished = true
-	switch {
-	case s.result != OK:
-	case s.level[0].state == wantObject:
-		s.result = NotJSON
-	case s.level[0].state != done:
-		s.result = Truncated
-	default:
-		s.src = src
-		s.complete()
-		s.src, s.win = nil, nil
+	m := &s.level[0]
+	if s.result == OK && m.state == done {
+		k := keyPrompt
+		if s.api == Chat {
+			k = keyMessages
+			s.scratch.expectLate = s.lateTools
+		}
+		if s.again || s.lateTools || s.putOff {
+			s.complete(src, k)
+		}
+		s.hash.EndPrompt()
+		switch {
+		case s.result != OK:
+		case s.model.n > MaxField || s.salt.n > MaxField:
+			s.result = FieldTooBig
+		case s.unsupported || !s.hasPrompt(m.val[k&15].kind):
+			s.result = NoPrompt
+		case !s.model.present:
+			s.result = NoModel
+		default:
+			return OK
+		}
 	}
-	if s.result != OK {
-		s.hash.Clear()
-	}
+	s.refuse()
 	return s.result
 }
 
-// complete reads again what stood in the wrong place and checks that everything was found.
-func (s *Scanner) complete() {
-	top := &s.level[0].val
-	prompt := top[keyPrompt]
-	if s.api == Chat {
-		prompt = top[keyMessages]
-		s.scratch.expectLate = s.lateTools
-	}
-	if s.again || s.lateTools || s.putOff {
-		careful := s.again
+// complete reads again what stood in the wrong place; k is the key of the prompt.
+func (s *Scanner) complete(src Source, k key) {
+	s.src = src
+	prompt, careful := s.level[0].val[k&15], s.again
+	s.reread(prompt)
+	if s.again && !careful { // messages that were put off turn out to have equal keys
 		s.reread(prompt)
-		if s.again && !careful { // messages that were put off turn out to have equal keys
-			s.reread(prompt)
+	}
+	s.src, s.win = nil, nil
+}
+
+// refuse leaves no prompt behind, and says why if the body ended too early.
+func (s *Scanner) refuse() {
+	if m := &s.level[0]; s.result == OK {
+		s.result = Truncated
+		if m.state == wantObject {
+			s.result = NotJSON
 		}
 	}
-	s.hash.EndPrompt()
-	switch {
-	case s.result != OK:
-	case s.model.tooBig || s.salt.tooBig:
-		s.result = FieldTooBig
-	case s.unsupported || !s.hasPrompt(prompt.kind):
-		s.result = NoPrompt
-	case !s.model.present:
-		s.result = NoModel
-	}
+	s.hash.Clear()
 }
 
 // hasPrompt reports whether a messages or prompt value of this kind amounts to a prompt.
@@ -204,10 +211,10 @@ func (s *Scanner) hasPrompt(k kind) bool {
 }
 
 // Model returns the model name; the slice is valid until Reset.
-func (s *Scanner) Model() []byte { return s.model.b }
+func (s *Scanner) Model() []byte { return s.model.bytes() }
 
 // Salt returns cache_salt; the slice is valid until Reset.
-func (s *Scanner) Salt() []byte { return s.salt.b }
+func (s *Scanner) Salt() []byte { return s.salt.bytes() }
 
 // Stream reports whether "stream": true was given.
 func (s *Scanner) Stream() bool { return s.stream }
@@ -244,5 +251,18 @@ func (s *Scanner) fail(r Result) {
 	}
 }
 
-// clear forgets the value and keeps the buffer.
-func (f *field) clear() { f.b, f.present, f.tooBig = f.b[:0], false, false }
+// clear forgets the value.
+func (f *field) clear() { f.n, f.present = 0, false }
+
+// bytes returns the value, nothing if it did not fit.
+func (f *field) bytes() []byte {
+	if f.n > MaxField {
+		return nil
+	}
+	return f.b[:f.n]
+}
+
+// ownScratch makes the working memory of a scanner that shares none.
+//
+//go:noinline
+func (s *Scanner) ownScratch() { s.scratch = new(Scratch) }

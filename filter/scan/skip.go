@@ -23,6 +23,9 @@ var class = [256]byte{'"': classQuote, '{': classOpen, '[': classOpen, '}': clas
 
 // skippedBytes takes bytes of a string, object or array of no interest. It counts the nesting and heeds strings, nothing else.
 func (s *Scanner) skippedBytes(m *machine, b []byte, i int) int {
+	if m.state == inTokens { // rarer, so that run has one case less
+		return s.tokenBytes(m, b, i)
+	}
 	for i < len(b) {
 		if m.quoted {
 			i = m.skipString(b, i)

@@ -12,6 +12,7 @@ const (
 	escapeBegin = 1 // behind the backslash
 	escapeHex   = 2 // behind \u
 	escapeLast  = escapeHex + 3
+	escapeHigh  = escapeLast + 1 // behind an escape that was a high surrogate
 )
 
 const (
@@ -23,81 +24,81 @@ const (
 
 // stringBytes takes bytes of a string from b[i:] on and returns the index up to which it came.
 func (s *Scanner) stringBytes(m *machine, b []byte, i int) int {
+	p := unsafe.Pointer(unsafe.SliceData(b))
 	for i < len(b) {
-		if m.escape != escapeNone || m.high != 0 {
-			i = s.escapeByte(m, b, i)
+		end, c := i, byte('\\')
+		if m.escape == escapeNone {
+			end, c = plainEnd(p, i, min(len(b), i+stretch)), 0
+			if end < len(b) {
+				c = *(*byte)(unsafe.Add(p, end))
+			}
+		}
+		if c == '\\' && end-i < straight {
+			i = s.escaped(m, b, i, end)
 			if s.result != OK {
 				return i
 			}
 			continue
 		}
-		w := b[i:min(len(b), i+stretch)]
-		n := plainLen(w)
-		if n < len(w) && n < straight && w[n] == '\\' && m.sink == sinkPrompt {
-			i = s.unescaped(m, b, i, n)
-			continue
-		}
-		if m.sink == sinkPrompt {
-			s.hash.Write(w[:n])
-		} else {
-			s.emit(m, w[:n])
-		}
-		i += n
-		if n == len(w) {
-			continue
-		}
-		i++
-		if w[n] == '\\' {
-			m.escape = escapeBegin
-			continue
-		}
-		if m.sink == sinkKey {
-			s.endKey(m)
-		} else {
+		s.emit(m, word.Bytes(p, i, end-i)) // i < len(b)
+		i = end
+		if c == '"' {
+			i++
 			s.endValue(m, m.off+i)
+			return i
 		}
-		return i
 	}
 	return i
 }
 
-// unescaped takes bytes of the prompt from b[i:] on, where a backslash stands at b[i+n], and returns the index up to which it came.
-func (s *Scanner) unescaped(m *machine, b []byte, i, n int) int {
-	read, written := unescape(s.hash.Room(), b[i:])
-	s.hash.Advance(written)
-	if read > n {
-		return i + read
+// escaped takes bytes of a string that continues within an escape, or has a backslash at b[end]; all before it is plain. It
+// returns the index up to which it came.
+func (s *Scanner) escaped(m *machine, b []byte, i, end int) int {
+	if m.escape != escapeNone {
+		return s.escapeByte(m, b, i)
 	}
-	s.hash.Write(b[i+read : i+n]) // the first escape needs more care, or ends behind b
+	if m.sink == sinkPrompt {
+		read, written := unescape(s.hash.Room(), b[i:])
+		s.hash.Advance(written)
+		i += read
+		if i > end {
+			return i
+		}
+	}
+	s.emit(m, b[i:end]) // the escape needs more care, or ends behind b
 	m.escape = escapeBegin
-	return i + n + 1
+	return end + 1
 }
 
 // emit hands string bytes to the sink.
 func (s *Scanner) emit(m *machine, p []byte) {
-	f := &s.model
-	switch m.sink {
-	case sinkModel:
-	case sinkSalt:
-		f = &s.salt
-	case sinkPrompt:
+	if m.sink == sinkPrompt {
 		s.hash.Write(p)
 		return
-	default:
-		m.addSmall(p)
+	}
+	f := &s.model
+	if m.sink != sinkModel {
+		if m.sink != sinkSalt {
+			m.addSmall(p)
+			return
+		}
+		f = &s.salt
+	}
+	n := f.n + len(p)
+	if n > MaxField {
+		f.n = MaxField + 1
 		return
 	}
-	if f.tooBig || len(f.b)+len(p) > MaxField {
-		f.b, f.tooBig = f.b[:0], true
-		return
-	}
-	f.b = append(f.b, p...)
+	copy(f.b[f.n:], p)
+	f.n = n
 }
 
 // maxSmall is the longest key or part type that is looked at; the longest that means something has 21 bytes.
 const maxSmall = 24
 
 // addSmall appends to the small buffer; what does not fit makes it match nothing.
+//
+//go:noinline
 func (m *machine) addSmall(p []byte) {
 	if m.smallLen+len(p) > maxSmall {
 		m.smallLen = maxSmall + 1
@@ -137,10 +138,10 @@ func (s *Scanner) endKey(m *machine) {
 func (s *Scanner) escapeByte(m *machine, b []byte, i int) int {
 	c := b[i]
 	switch {
-	case m.escape == escapeNone: // behind a high surrogate
+	case m.escape == escapeHigh:
 		if c != '\\' {
 			s.emitRune(m, replacement)
-			m.high = 0
+			m.escape, m.high = escapeNone, 0
 			return i
 		}
 		m.escape = escapeBegin
@@ -185,7 +186,7 @@ func (s *Scanner) endUnit(m *machine) {
 	}
 	switch m.unit &^ 0x3ff {
 	case surrogateMin:
-		m.high = m.unit
+		m.escape, m.high = escapeHigh, m.unit
 	case lowSurrogateMin:
 		s.emitRune(m, replacement)
 	default:

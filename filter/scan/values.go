@@ -181,23 +181,33 @@ func (s *Scanner) endPrompt(m *machine) {
 
 // endMember takes the end of the value of a key from keyStream on.
 func (s *Scanner) endMember(m *machine) {
+	c := &s.maxTokens
 	switch m.cur {
+	case keyMaxTokens:
+	case keyMaxCompletion:
+		c = &s.maxCompletion
 	case keyStream:
 		s.stream = m.kind == kindTrue
+		return
+	default:
+		s.endOther(m)
+		return
+	}
+	c.n, c.present = 0, m.kind == kindNumber && m.integer
+	if c.present {
+		c.n = int(m.num)
+	}
+}
+
+// endOther is endMember for the keys from keyTools on.
+func (s *Scanner) endOther(m *machine) {
+	switch m.cur {
 	case keyTools:
 		s.endTools(m)
 	case keyType:
 		m.text = m.kind == kindString && string(m.smallBytes()) == "text"
-	default:
-		n := count{}
-		if m.kind == kindNumber && m.integer {
-			n = count{n: int(m.num), present: true}
-		}
-		if m.cur == keyMaxTokens {
-			s.maxTokens = n
-		} else {
-			s.maxCompletion = n
-		}
+	case keyName:
+		s.endKey(m)
 	}
 }
 

@@ -32,8 +32,8 @@ type Builder struct {
 func (b *Builder) Reset(blockTokens, maxBlocks int) {
 	b.blockBytes = max(blockTokens, 1) * BytesPerToken
 	b.maxBlocks = maxBlocks
-	if need := b.blockBytes + roomBytes; len(b.buf) < need {
-		b.buf = make([]byte, need)
+	if len(b.buf) < b.blockBytes+roomBytes {
+		b.growBuf()
 	}
 	b.Clear()
 }
@@ -93,8 +93,8 @@ func (b *Builder) EndPrompt() {
 	b.bytes = 0
 	if b.fill > 0 && !b.capped {
 		n := tokens(b.fill) * BytesPerToken
-		*(*[BytesPerToken]byte)(b.buf[b.fill:]) = [BytesPerToken]byte{}
-		b.fill = n
+		*(*[BytesPerToken]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b.buf)), b.fill)) = [BytesPerToken]byte{}
+		b.fill = n // with zeros, for which there is room
 		b.take(b.buf[:0], n)
 	}
 	b.fill = 0
@@ -161,5 +161,10 @@ func (b *Builder) grow(n int) {
 	b.starts = slices.Grow(b.starts, 1)
 }
 
+// growBuf makes room for a block and what comes behind it.
+//
+//go:noinline
+func (b *Builder) growBuf() { b.buf = make([]byte, b.blockBytes+roomBytes) }
+
 // tokens returns the number of tokens that n bytes make up.
-func tokens(n int) int { return (n + BytesPerToken - 1) / BytesPerToken }
+func tokens(n int) int { return int(uint(n+BytesPerToken-1) / BytesPerToken) }
