@@ -23,42 +23,40 @@ const (
 	AnsweredShare = 1.0 / 64
 )
 
-// Table holds the endpoints. The zero value is not usable; see New.
+// Table holds the endpoints. The zero value is not usable; see New. What each request reads comes first.
 type Table struct {
-	view  scorers.Endpoints
-	limit int    // most endpoints
-	stale uint64 // ns after which scraped numbers are not believed
-	slow  uint64 // ns after which a first byte is late
-	plain bool   // Waiting is what was scraped alone
+	live      []int32 // slots in use
+	places    []place // by slot
+	ring      []pick  // newest picks, by serial number modulo its length
+	expires   uint64  // when the first fresh number becomes stale
+	assumedAt uint64  // when assumed would have been scraped
+	serial    uint32
+	plain     bool // Waiting is what was scraped alone
+	impaired  int  // slots that drain or have failed
+	view      scorers.Endpoints
+	share     share
 
-	byID  map[uint64]int32
-	live  []int32 // slots in use
-	free  []int32 // slots not in use, last given first
-	order []int32 // slot of endpoint i of the last snapshot, -1 if it was over the limit
+	limit   int     // most endpoints
+	stale   uint64  // ns after which scraped numbers are not believed
+	slow    uint64  // ns after which a first byte is late
+	assumed float64 // waiting requests of an endpoint that is not fresh
 
-	places  []place   // by slot
+	byID    map[uint64]int32
+	free    []int32   // slots not in use, last given first
+	order   []int32   // slot of endpoint i of the last snapshot, -1 if it was over the limit
 	scraped []float64 // waiting requests as scraped
 	seq     []uint32
 	tally   []Tally
 	text    []text
 	arena   []byte // names and addresses
 
-	ring    []pick // newest picks, by serial number modulo its length
-	serial  uint32
-	expires uint64 // when the first fresh number becomes stale
-	share   share
-
-	assumed   float64 // waiting requests of an endpoint that is not fresh
-	assumedAt uint64  // when that would have been scraped
-
+	known     known
 	scratch   snapshot.Endpoint // during an Apply only
 	from      snapshot.View     // during an Apply only
 	facts     Facts             // during an Apply only
 	removed   []int32
 	changed   []int32
-	known     known
 	overflow  int
-	impaired  int // slots that drain or have failed
 	coolDowns uint64
 }
 

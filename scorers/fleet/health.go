@@ -68,6 +68,12 @@ func (t *Table) fail(now uint64, slot int32, startedAt uint64, most uint8) {
 	}
 }
 
+// Failed reports whether slot has failed and not answered since.
+func (t *Table) Failed(slot int32) bool { return t.places[slot].health.level > 0 }
+
+// Praise is Answer with a good status, of a slot that has not Failed.
+func (t *Table) Praise(slot int32) { t.places[slot].health.bad *= 1 - goodTakes }
+
 // Answer says that slot answered a request sent at startedAt with this HTTP status.
 func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
 	switch {
@@ -76,10 +82,10 @@ func (t *Table) Answer(now uint64, slot int32, startedAt uint64, status int) {
 		t.answerBad(now, slot, startedAt, 1, maxLevel)
 	case status == 429:
 		t.answerBad(now, slot, startedAt, busyCounts, softLevel)
-	case t.places[slot].health.level > 0:
+	case t.Failed(slot):
 		t.heal(now, slot, startedAt)
 	default:
-		t.places[slot].health.bad *= 1 - goodTakes
+		t.Praise(slot)
 	}
 }
 
@@ -144,10 +150,10 @@ func (t *Table) Began(now uint64, slot int32, startedAt uint64, good bool) {
 	case !good:
 	case now-min(startedAt, now) >= t.slow:
 		t.answerBad(now, slot, startedAt, 1, softLevel)
-	case t.places[slot].health.level > 0:
+	case t.Failed(slot):
 		t.heal(now, slot, startedAt)
 	default:
-		t.places[slot].health.bad *= 1 - goodTakes
+		t.Praise(slot)
 	}
 }
 
@@ -203,6 +209,9 @@ func (t *Table) cooling(now uint64, s int32) bool {
 func (t *Table) Usable(now uint64, slot int32) bool {
 	return t.places[slot].id != 0 && !t.places[slot].draining && !t.cooling(now, slot)
 }
+
+// Impaired reports whether any slot drains or has failed. If not, the candidates are Live.
+func (t *Table) Impaired() bool { return t.impaired != 0 }
 
 // Candidates appends the slots that may get a new request to out. If there is none it appends the least bad ones, and
 // reports true: those that drain but answer, else those that failed least often in a row.

@@ -20,31 +20,32 @@ type picker struct{ limit int }
 // Pick implements scorers.Picker.
 func (p *picker) Pick(c *scorers.Cycle, cand []int32, score []float64, limit int) []int32 {
 	n := min(len(cand), limit, p.limit)
+	score = score[:len(cand)]
 	for i := range n {
-		j := i + best(c.Rand, score[i:len(cand)])
+		top, ties, j := score[i], 0, i
+		for k := i; k < len(score); k++ {
+			switch s := score[k]; {
+			case s > top:
+				top, ties, j = s, 1, k
+			case s == top:
+				ties++
+			}
+		}
+		if ties > 1 {
+			j = oneOf(c.Rand, score, j, ties)
+		}
 		cand[i], cand[j] = cand[j], cand[i]
 		score[i], score[j] = score[j], score[i]
 	}
 	return cand[:n]
 }
 
-// best returns the index of the greatest score, each of several equal ones with the same probability.
-func best(r *scorers.Rand, score []float64) int {
-	top, ties, first := score[0], 1, 0
-	for i, s := range score[1:] {
-		switch {
-		case s > top:
-			top, ties, first = s, 1, i+1
-		case s == top:
-			ties++
-		}
-	}
-	if ties == 1 {
-		return first
-	}
+// oneOf returns the index of one of the scores that equal the one at first, of which there are so many from there on, each with
+// the same probability.
+func oneOf(r *scorers.Rand, score []float64, first, ties int) int {
 	skip := r.Intn(ties)
 	for i := first; ; i++ {
-		if score[i] == top {
+		if score[i] == score[first] {
 			if skip == 0 {
 				return i
 			}

@@ -33,7 +33,7 @@ func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 	waiting, fresh := c.Endpoints.Waiting, c.Endpoints.Fresh
 	lo := waiting[cand[0]]
 	hi := lo
-	for _, slot := range cand[1:] {
+	for _, slot := range cand {
 		switch w := waiting[slot]; { // cheaper than min and max, which look for NaN
 		case w < lo:
 			lo = w
@@ -41,7 +41,10 @@ func (s *scorer) Score(c *scorers.Cycle, cand []int32, out []float64) {
 			hi = w
 		}
 	}
-	spread := max(hi-lo, minSpread)
+	spread := hi - lo
+	if spread < minSpread {
+		spread = minSpread
+	}
 	stale := uint32(0)
 	for i, slot := range cand {
 		out[i] = 1 - (waiting[slot]-lo)/spread

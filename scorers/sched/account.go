@@ -1,12 +1,6 @@
 package sched
 
-import (
-	"bytes"
-	"math"
-	"slices"
-
-	"github.com/zerohop/zerohop/shared/plan"
-)
+import "math"
 
 // Accounting state of the current attempt, in Decision.State.
 const (
@@ -25,19 +19,28 @@ func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
 		return
 	}
 	s.begin(now, d, 0)
-	s.kept.held, s.kept.events = s.kept.held[:0], s.kept.events[:0]
-	s.told(now, d)
-	if d.Reason != LoadOnly && s.known(p) && s.fleet.Valid(d.Cur, d.CurGen) {
-		s.keepChains(p, d)
+	k := &s.kept
+	k.held, k.events = k.held[:0], k.events[:0]
+	if len(s.set.picked) > 0 {
+		s.told(now, d)
+	}
+	if d.Reason != LoadOnly && d.State != 0 && s.known(p) {
+		for i := range p.Starts {
+			chain := p.chain(i)
+			if s.share.log != nil {
+				s.describe(chain)
+			}
+			k.held = append(k.held, uint32(s.index.Record(chain, d.Cur)))
+		}
 		s.universal.Observe(p.chain(0))
 		s.logPick(now, p, d.Cur, 0)
 	}
-	if s.plan.Parity != plan.ParityEPP { // there the pick counts, whatever becomes of it
-		d.Chain = s.kept.put(p.Starts, p.IDs)
+	if !s.parity { // there the pick counts, whatever becomes of it
+		d.Chain = k.put(p.Starts, p.IDs)
 	}
 }
 
-// begin books an attempt at entry i of the ranked list.
+// begin books an attempt at entry i of the ranked list. If the endpoint is gone State is 0.
 func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 	d.Cur, d.CurGen, d.StartedAt = d.Slots[i], d.Gen[i], now
 	d.Tried |= 1 << i
@@ -45,27 +48,28 @@ func (s *Scheduler) begin(now uint64, d *Decision, i int) {
 	d.State = 0
 	d.Uncached = d.uncached(d.Match[i])
 	d.Charged = int32(min(max(0, int64(d.Uncached)+int64(d.Estimate)), math.MaxInt32))
+	d.Held = 0
+	if d.HoldTokens {
+		d.Held = d.Charged
+	}
 	if !s.fleet.Valid(d.Cur, d.CurGen) {
 		return
 	}
 	d.State = holdsPrefill | holdsRequest
 	if s.fleet.Probe(now, d.Cur) {
 		d.State |= isProbe
+		s.tellHealth(now)
 	}
 	d.Serial = s.fleet.Begin(now, d.Cur, d.Charged)
 	if d.Streams {
 		s.fleet.Owe(now, d.Cur)
 		d.State |= owesByte
 	}
-	s.tellHealth(now)
 }
 
-// estimate asks the load estimator, if there is one, what d costs at its first choice. What that is above the uncached tokens
+// estimate asks the load estimator what d costs at its first choice. What that is above the uncached tokens
 // goes along to other endpoints, since the cycle has ended by the time of another attempt.
 func (s *Scheduler) estimate(d *Decision) {
-	if s.set.estimator == nil {
-		return
-	}
 	tokens, untilEnd := s.set.estimator.Estimate(&s.cycle, d.Slots[0])
 	d.Estimate, d.HoldTokens = tokens-d.uncached(d.Match[0]), untilEnd
 }
@@ -77,97 +81,6 @@ func (d *Decision) uncached(match int32) int32 {
 		match += d.Universal
 	}
 	return int32(max(0, int64(d.Tokens)-int64(match)*int64(d.BlockTokens)))
-}
-
-// Next returns the slot for the attempt after the current one, or -1 if no other endpoint is left. Of the ranked endpoints
-// that were not tried and may get a request it takes the first that the profile's picker chose, in the picker's order; else
-// the one with the least prompt work before the request's first token, of those that the filters left if there is one; if there
-// is none, any other that the rules of the profile allow. It accounts nothing.
-func (s *Scheduler) Next(now uint64, d *Decision) int32 { return s.next(now, d, nil) }
-
-// Following appends to list the slots of the attempts after the current one, as Next would give them one after the other if
-// each failed, until list has reached its capacity or no other endpoint is left. It accounts nothing.
-func (s *Scheduler) Following(now uint64, d *Decision, list []int32) []int32 {
-	for len(list) < cap(list) {
-		slot := s.next(now, d, list)
-		if slot < 0 {
-			break
-		}
-		list = append(list, slot)
-	}
-	return list
-}
-
-// next is Next for when the endpoints of skip are to be tried before.
-func (s *Scheduler) next(now uint64, d *Decision, skip []int32) int32 {
-	best, least := int32(-1), int64(0)
-	bad, leastBad := int32(-1), int64(0)
-	for i := range int(d.N) {
-		if i == int(d.Kept) && best >= 0 {
-			break
-		}
-		slot := d.Slots[i]
-		if d.Tried>>i&1 != 0 || slices.Contains(skip, slot) || !s.fleet.Valid(slot, d.Gen[i]) {
-			continue
-		}
-		usable := s.fleet.Usable(now, slot)
-		if usable && i < int(d.Picked) {
-			return slot
-		}
-		w := s.work(d, slot, d.Match[i])
-		switch {
-		case usable && (best < 0 || w < least):
-			best, least = slot, w
-		case !usable && (bad < 0 || w < leastBad):
-			bad, leastBad = slot, w
-		}
-	}
-	switch {
-	case best >= 0:
-		return best
-	case d.Bound:
-		return bad
-	}
-	return s.nextUnranked(now, d, skip)
-}
-
-// nextUnranked returns the endpoint outside the ranked list with the least work, or else the least bad one not tried.
-func (s *Scheduler) nextUnranked(now uint64, d *Decision, skip []int32) int32 {
-	best, least := int32(-1), int64(0)
-	bad, leastBad := int32(-1), int64(0)
-	for _, slot := range s.fleet.Live() {
-		if s.tried(d, slot) || slices.Contains(skip, slot) {
-			continue
-		}
-		w := s.work(d, slot, 0)
-		if s.fleet.Usable(now, slot) {
-			if best < 0 || w < least {
-				best, least = slot, w
-			}
-		} else if bad < 0 || w < leastBad {
-			bad, leastBad = slot, w
-		}
-	}
-	if best >= 0 {
-		return best
-	}
-	return bad
-}
-
-// tried reports whether an attempt at slot was made.
-func (s *Scheduler) tried(d *Decision, slot int32) bool {
-	for i := range int(d.N) {
-		if d.Slots[i] == slot && d.Tried>>i&1 != 0 && d.Gen[i] == s.fleet.Gen(slot) {
-			return true
-		}
-	}
-	return false
-}
-
-// work estimates the tokens that slot computes before the first token of d's request: those that our own requests are booked
-// with, those of waiting requests, taken to be as long as this one, and the uncached ones of its prompt.
-func (s *Scheduler) work(d *Decision, slot, match int32) int64 {
-	return s.fleet.View().InFlightTokens[slot] + int64(s.fleet.Queue(slot)*float64(d.Tokens)) + int64(d.uncached(match))
 }
 
 // Retry says that the current attempt failed without a response byte and that an attempt at slot began: the load moves
@@ -189,21 +102,6 @@ func (s *Scheduler) Retry(now uint64, d *Decision, slot int32, gen uint32) {
 	if was != slot || wasGen != gen {
 		s.transfer(now, d)
 	}
-}
-
-// Find returns the slot with the address ip:port, or -1 if there is none. Endpoints that d ranks are looked at first.
-func (s *Scheduler) Find(d *Decision, address []byte) int32 {
-	for i := range int(d.N) {
-		if s.fleet.Valid(d.Slots[i], d.Gen[i]) && bytes.Equal(s.fleet.Address(d.Slots[i]), address) {
-			return d.Slots[i]
-		}
-	}
-	for _, slot := range s.fleet.Live() {
-		if bytes.Equal(s.fleet.Address(slot), address) {
-			return slot
-		}
-	}
-	return -1
 }
 
 // Redirect says that the current attempt goes to slot, which may not be what it was booked for, and reports whether the load
@@ -258,17 +156,27 @@ func (s *Scheduler) Status(now uint64, d *Decision, code int) {
 	} else if d.State&owesByte != 0 {
 		return // its headers come before any work: the first byte tells
 	}
-	if s.fleet.Valid(d.Cur, d.CurGen) {
-		s.fleet.Answer(now, d.Cur, d.StartedAt, code)
-		s.tellHealth(now)
+	if !s.fleet.Valid(d.Cur, d.CurGen) {
+		return
 	}
+	if d.State&refused == 0 && !s.fleet.Failed(d.Cur) {
+		s.fleet.Praise(d.Cur)
+		return
+	}
+	s.fleet.Answer(now, d.Cur, d.StartedAt, code)
+	s.tellHealth(now)
 }
 
 // Began reports the first body byte of the response, or its end if it has none: FirstByte, and what that says of the endpoint.
 // It is idempotent.
 func (s *Scheduler) Began(now uint64, d *Decision) {
-	s.FirstByte(d)
-	if d.Cur < 0 || d.State&owesByte == 0 {
+	if d.Cur < 0 {
+		return
+	}
+	if d.State&holdsPrefill != 0 {
+		s.release(d)
+	}
+	if d.State&owesByte == 0 {
 		return
 	}
 	d.State &^= owesByte
@@ -281,25 +189,26 @@ func (s *Scheduler) Began(now uint64, d *Decision) {
 // FirstByte reports the first body byte of the response: the request waits no longer, and its tokens are released unless they
 // stay booked until the end. It is idempotent.
 func (s *Scheduler) FirstByte(d *Decision) {
-	if d.Cur < 0 || d.State&holdsPrefill == 0 {
-		return
+	if d.Cur >= 0 && d.State&holdsPrefill != 0 {
+		s.release(d)
 	}
-	d.State &^= holdsPrefill
-	s.fleet.FirstByte(d.Cur, d.CurGen, d.Charged-d.held(), d.Serial)
 }
 
-// held returns the tokens that stay booked after the first byte.
-func (d *Decision) held() int32 {
-	if d.HoldTokens {
-		return d.Charged
-	}
-	return 0
+// release books that the current attempt, which has waited for its first byte, does so no longer.
+func (s *Scheduler) release(d *Decision) {
+	d.State &^= holdsPrefill
+	s.fleet.FirstByte(d.Cur, d.CurGen, d.Charged-d.Held, d.Serial)
 }
 
 // Done releases everything that d still holds, exactly once, however the stream ended. failed says that the current
 // attempt ended without a response from the endpoint.
 func (s *Scheduler) Done(now uint64, d *Decision, failed bool) {
 	if d.Cur < 0 {
+		return
+	}
+	if d.State == holdsRequest|answered { // most end like that
+		s.fleet.End(d.Cur, d.CurGen, d.Held)
+		d.State, d.Cur = 0, -1
 		return
 	}
 	bad := d.State&refused != 0 || failed && d.State&answered == 0
@@ -315,8 +224,10 @@ func (s *Scheduler) finish(now uint64, d *Decision, failed bool) {
 	if d.State&holdsRequest == 0 {
 		return
 	}
-	s.FirstByte(d)
-	s.fleet.End(d.Cur, d.CurGen, d.held())
+	if d.State&holdsPrefill != 0 {
+		s.release(d)
+	}
+	s.fleet.End(d.Cur, d.CurGen, d.Held)
 	if failed && d.State&answered == 0 {
 		s.stats.Failures++
 	}

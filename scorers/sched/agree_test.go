@@ -26,7 +26,8 @@ func TestWorkersComeToAgree(t *testing.T) {
 				q := x.send(worker(r), now, ids, rapid.SampledFrom([]string{"", "s", "t", "u"}).Draw(r, "session"))
 				live = append(live, q)
 				chain := promptOf(ids)
-				one.lookUp(chain)
+				one.request(now, chain)
+				one.lookUp(chain, &Decision{})
 				one.index.Record(chain.IDs, slotOf(t, one, x.at(q)))
 			},
 			"first byte": func(r *rapid.T) {
@@ -132,7 +133,8 @@ func TestFoldedInOrder(t *testing.T) {
 			ids := rapid.SliceOfN(rapid.Uint64Range(1, 3), 1, 5).Draw(r, "blocks")
 			q := x.send(rapid.IntRange(0, 2).Draw(r, "worker"), now, ids, "")
 			chain := promptOf(ids)
-			one.lookUp(chain)
+			one.request(now, chain)
+			one.lookUp(chain, &Decision{})
 			one.index.Record(chain.IDs, slotOf(t, one, x.at(q)))
 			x.s[q.worker].Done(now, &q.d, false)
 			x.exchange(now)

@@ -123,7 +123,8 @@ func TestNothingMissed(t *testing.T) {
 			i, now := rapid.IntRange(0, n-1).Draw(r, "worker"), uint64(1000+k)*ms
 			x.look(i)
 			chain := promptOf(append([]uint64(nil), ids...))
-			x.s[i].lookUp(chain)
+			x.s[i].request(now, chain)
+			x.s[i].lookUp(chain, &Decision{})
 			got, want := x.s[i].index.Known(chain.IDs), all.index.Known(chain.IDs)
 			if got < want && nextStride(got) < want {
 				r.Fatalf("worker %d knows %d blocks, others know %d", i, got, want)

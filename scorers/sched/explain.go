@@ -103,15 +103,37 @@ func (s Session) String() string { return sessionNames[s] }
 // Explain has the decisions from now on explained in e; nil ends that.
 func (s *Scheduler) Explain(e *Explanation) { s.explain = e }
 
-// reset empties e for the plugins of set.
-func (e *Explanation) reset(set *profiles) {
+// begin empties e for the next decision, and notes the endpoints that should get no request. Like all that the hot path calls
+// here it is not copied there.
+//
+//go:noinline
+func (e *Explanation) begin(s *Scheduler, now uint64) {
 	*e = Explanation{
-		Handler: set.handlerRef, Filters: e.Filters[:0], Scorers: e.Scorers[:0], Best: e.Best[:0], Removed: e.Removed[:0],
+		Handler: s.set.handlerRef, Filters: e.Filters[:0], Scorers: e.Scorers[:0], Best: e.Best[:0], Removed: e.Removed[:0],
 		Saturation: e.Saturation[:0], Held: e.Held[:0], scores: e.scores[:0], totals: e.totals[:0], cand: e.cand[:0], before: e.before[:0],
+	}
+	for _, slot := range s.fleet.Live() {
+		cooling, left, draining := s.fleet.Impairment(now, slot)
+		if (cooling || draining) && len(e.Held) < maxHeld {
+			e.Held = append(e.Held, Held{slot, cooling, draining, int64(left / 1e6)})
+		}
 	}
 }
 
+// end notes what became of the decision.
+//
+//go:noinline
+func (e *Explanation) end(s *Scheduler, d *Decision) {
+	e.Reason, e.Priority = d.Reason, s.cycle.Request.Priority
+	if e.Reason != NoEndpoint && e.Reason != Denied && e.Reason != NoProfile {
+		e.Profile = s.set.list[d.Profile].name
+	}
+	e.session(s, d)
+}
+
 // candidates notes the candidates before any plugin sees them.
+//
+//go:noinline
 func (e *Explanation) candidates(s *Scheduler, cand []int32) {
 	e.Candidates, e.Left = len(cand), len(cand)
 	e.before = append(e.before[:0], cand...)
@@ -121,17 +143,9 @@ func (e *Explanation) candidates(s *Scheduler, cand []int32) {
 	}
 }
 
-// held notes the endpoints that should get no request.
-func (e *Explanation) held(s *Scheduler, now uint64) {
-	for _, slot := range s.fleet.Live() {
-		cooling, left, draining := s.fleet.Impairment(now, slot)
-		if (cooling || draining) && len(e.Held) < maxHeld {
-			e.Held = append(e.Held, Held{slot, cooling, draining, int64(left / 1e6)})
-		}
-	}
-}
-
 // denied notes which admitter refused the candidates.
+//
+//go:noinline
 func (e *Explanation) denied(a *admitter, c *scorers.Cycle, cand []int32) {
 	e.Denial = Denial{a.name, a.typ, math.NaN(), math.NaN()}
 	if why, ok := a.Admitter.(scorers.Denier); ok {
@@ -159,6 +173,8 @@ func (e *Explanation) session(s *Scheduler, d *Decision) {
 }
 
 // filtered notes what a filter left of the candidates.
+//
+//go:noinline
 func (e *Explanation) filtered(f *filter, cand []int32) {
 	for _, slot := range e.before {
 		if len(e.Removed) == maxRemoved || len(cand) == len(e.before) {
@@ -174,12 +190,16 @@ func (e *Explanation) filtered(f *filter, cand []int32) {
 }
 
 // scored notes the scores that a scorer gave.
+//
+//go:noinline
 func (e *Explanation) scored(w *weighted, score []float64) {
 	e.Scorers = append(e.Scorers, ScorerStep{w.name, w.typ, w.weight})
 	e.scores = append(e.scores, score...)
 }
 
 // summed notes the totals before a picker reorders them.
+//
+//go:noinline
 func (e *Explanation) summed(cand []int32, total []float64) {
 	e.cand, e.totals = append(e.cand[:0], cand...), append(e.totals[:0], total...)
 	best := slices.Max(total)
@@ -191,6 +211,8 @@ func (e *Explanation) summed(cand []int32, total []float64) {
 }
 
 // ranked notes the first of the ranked list.
+//
+//go:noinline
 func (e *Explanation) ranked(d *Decision) {
 	for i := range min(int(d.N), maxExplained) {
 		at := slices.Index(e.cand, d.Slots[i])

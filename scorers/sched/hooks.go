@@ -63,11 +63,8 @@ func (set *profiles) sessions() (bound int, replaced uint64, bytes int) {
 	return bound, replaced, bytes
 }
 
-// told tells the pick of d to the plugins that want to know, in the cycle that decided it, and to peers what it changed in them.
+// told tells the pick of d to the plugins that want to know, if any do, in the cycle that decided it, and to peers what it changed in them.
 func (s *Scheduler) told(now uint64, d *Decision) {
-	if len(s.set.picked) == 0 {
-		return
-	}
 	if d.Decided != s.decided {
 		s.stats.LatePicks++
 		return

@@ -297,9 +297,7 @@ func TestHugeWeights(t *testing.T) {
 		p.Profiles[0].Scorers = append(p.Profiles[0].Scorers, plan.Scorer{Plugin: "rec", Weight: w})
 	}
 	s, _ := newRecorded(t, p)
-	total := make([]float64, 2)
-	s.request(1, &Prompt{})
-	s.sum(&s.set.list[0], []int32{0, 1}, total)
+	total := totals(s, &s.set.list[0], 2)
 	if want := []float64{math.Inf(1), math.Inf(1)}; !slices.Equal(total, want) {
 		t.Errorf("totals %v, want %v", total, want)
 	}

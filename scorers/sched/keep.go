@@ -87,16 +87,6 @@ func (x *kept) chain(i int) (hashes []uint64, held int) {
 	return x.hashes[start:end], int(x.chains[i] >> 32)
 }
 
-// keepChains records the chains of p at the endpoint of d, and notes how many blocks of each it held.
-func (s *Scheduler) keepChains(p *Prompt, d *Decision) {
-	for i := range p.Starts {
-		if s.share.log != nil {
-			s.describe(p.chain(i))
-		}
-		s.kept.held = append(s.kept.held, uint32(s.index.Record(p.chain(i), d.Cur)))
-	}
-}
-
 // withdraw takes back what the pick of d recorded at slot, which did not serve it, if that is still the endpoint of generation
 // gen. An endpoint that fails at once would attract what shares a prefix with requests that it never served.
 func (s *Scheduler) withdraw(now uint64, d *Decision, slot int32, gen uint32) {

@@ -9,26 +9,27 @@ import (
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
-// profiles are a plan's plugins, instantiated, with the hooks that they implement.
+// profiles are a plan's plugins, instantiated, with the hooks that they implement. What each request reads comes first.
 type profiles struct {
-	list       []profile
-	handler    scorers.ProfileHandler
-	handlerRef string // its name
-	wants      scorers.Wants
-	reads      bool             // a plugin reads headers or the model
-	objectives map[string]int32 // priority by name
-	instances  []instance
-
+	reads     bool // a plugin reads headers or the model
 	admitters []admitter
-	detectors []detector
+	handler   scorers.ProfileHandler
+	list      []profile
 	estimator scorers.LoadEstimator // nil unless there is one
-	watchers  []scorers.SlotWatcher
 	picked    []scorers.PickWatcher
-	sharers   []sharer
 	servers   []scorers.Server
+
+	detectors []detector
+	watchers  []scorers.SlotWatcher
+	sharers   []sharer
 	sweepers  []scorers.Sweeper
 	binders   []binder
 	tellers   []scorers.SessionTeller
+
+	handlerRef string // name of the handler
+	wants      scorers.Wants
+	objectives map[string]int32 // priority by name
+	instances  []instance
 }
 
 // binder remembers sessions; see sessionaffinity.Bindings.
@@ -71,11 +72,11 @@ type detector struct {
 }
 
 type profile struct {
-	name    string
 	filters []filter
-	rules   []scorers.Filter // those of filters that bind every attempt
 	scorers []weighted
 	picker  scorers.Picker
+	rules   []scorers.Filter // those of filters that bind every attempt
+	name    string
 }
 
 type filter struct {

@@ -121,13 +121,32 @@ type hostile []float64
 
 func (h hostile) Score(_ *scorers.Cycle, _ []int32, out []float64) { copy(out, h) }
 
+// witness is a picker that keeps the totals that it is given.
+type witness struct{ total []float64 }
+
+func (w *witness) Pick(_ *scorers.Cycle, cand []int32, score []float64, _ int) []int32 {
+	w.total = slices.Clone(score)
+	return cand[:1]
+}
+
+// totals returns what the scorers of pr make of the first n slots.
+func totals(s *Scheduler, pr *profile, n int32) []float64 {
+	var cand []int32
+	for slot := range n {
+		cand = append(cand, slot)
+	}
+	w := &witness{}
+	s.request(1, &Prompt{})
+	s.order(&profile{scorers: pr.scorers, picker: w}, cand, &Decision{})
+	return w.total
+}
+
 func TestBrokenScoresAreClamped(t *testing.T) {
 	s := newScheduler(t, testPlan(4))
 	pr := &profile{scorers: []weighted{
 		{Scorer: hostile{math.NaN(), 1.5, -0.5, 0.5}, weight: 2}, {Scorer: hostile{1, 0, math.Inf(1), 0}, weight: 1},
 	}}
-	total := make([]float64, 4)
-	s.sum(pr, []int32{0, 1, 2, 3}, total)
+	total := totals(s, pr, 4)
 	if want := []float64{1, 2, 1, 1}; !slices.Equal(total, want) {
 		t.Errorf("totals %v, want %v", total, want)
 	}

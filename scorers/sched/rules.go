@@ -42,14 +42,14 @@ func (s *Scheduler) again(pr *profile, d *Decision) []int32 {
 	return s.filter(pr, cand, d)
 }
 
-// spare fills what is left of the ranked list with further endpoints that the rules of the profile allow: those that filters
+// spare fills what is left of the ranked list, for a profile that has rules, with further endpoints that they allow: those that filters
 // dropped for their load, or for the sake of others, by work, and then those that are cooled down or drain. The request is gone
 // when a retry needs them.
 func (s *Scheduler) spare(pr *profile, d *Decision) {
-	d.Bound = len(pr.rules) > 0
+	d.Bound = true
 	live := s.fleet.Live()
 	all := len(pr.rules) == len(pr.filters) && int(d.Candidates) == len(live)
-	if !d.Bound || all || d.N == MaxRanked || int(d.Left) == len(live) {
+	if all || d.N == MaxRanked || int(d.Left) == len(live) {
 		return
 	}
 	cand, n := s.obey(pr, append(s.cand[:0], live...)), 0

@@ -13,7 +13,6 @@ import (
 	"github.com/zerohop/zerohop/scorers/registry"
 	"github.com/zerohop/zerohop/scorers/universal"
 	"github.com/zerohop/zerohop/shared/plan"
-	"github.com/zerohop/zerohop/shared/report"
 	"github.com/zerohop/zerohop/shared/snapshot"
 )
 
@@ -86,43 +85,51 @@ type Decision struct {
 	Decided    uint32 // names the call of Decide
 	Charged    int32  // tokens that the current attempt is booked with
 	Estimate   int32  // what a load estimator adds to the uncached tokens of any endpoint
-	HoldTokens bool   // they stay booked until the end
+	Held       int32  // those of them that stay booked after the first byte
+	HoldTokens bool   // all do
 	Profile    uint8  // index of the profile that ran
 	Emptied    uint8  // index of the filter that left nothing, if Reason is FilteredOut
 	Candidates uint16 // endpoints before the filters
 	Left       uint16 // endpoints after them
 }
 
-// Scheduler is the scheduling state of one worker.
+// Scheduler is the scheduling state of one worker. What each request reads comes first and together.
 type Scheduler struct {
-	plan      plan.Plan
 	set       *profiles
 	fleet     *fleet.Table
 	index     *prefixindex.Index
 	universal *universal.Finder
-	rand      scorers.Rand
-	cycle     scorers.Cycle
-	specs     []scorers.Spec     // the types that there are
-	facts     scorers.Facts      // scratch
-	carried   snapshot.FactsView // during an Apply only
-	explain   *Explanation       // nil unless somebody asks
-	decided   uint32             // number of the newest Decide
+	explain   *Explanation // nil unless somebody asks
 
 	blockTokens int
 	maxBlocks   int
-	received    uint64 // when the last snapshot was received; 0 if none was
-	stats       Stats  // counters only
-	share       sharing
-	kept        keeper
+	decided     uint32 // number of the newest Decide
+	parity      bool   // the plan asks for parity with the EPP
 
 	// Scratch by slot or by candidate.
 	match  []int32 // by slot, informative blocks
-	prompt []int32 // by slot, blocks of one of several prompts
 	cand   []int32
-	pass   []bool
 	total  []float64
 	score  []float64
+	prompt []int32 // by slot, blocks of one of several prompts
+	pass   []bool
 	caps   []int
+
+	cycle scorers.Cycle
+	rand  scorers.Rand
+	share sharing
+	kept  keeper
+	stats Stats // counters only
+
+	plan     plan.Plan
+	specs    []scorers.Spec     // the types that there are
+	facts    scorers.Facts      // scratch
+	carried  snapshot.FactsView // during an Apply only
+	received uint64             // when the last snapshot was received; 0 if none was
+	undo     struct {           // what a decision that is for information changes and must not
+		rand  scorers.Rand
+		stats Stats
+	}
 }
 
 // New returns a scheduler for a valid plan. seed makes tie-breaking reproducible.
@@ -175,7 +182,8 @@ func (s *Scheduler) install(p *plan.Plan) {
 	s.cycle = scorers.Cycle{Endpoints: s.fleet.View(), Rand: &s.rand, Pass: s.pass, Request: scorers.Request{Peer: -1}}
 	// Who gives attempts longer than that expects queues. A shorter time is meant for headers, which say nothing of the engine.
 	s.fleet.Slow(max(fleet.DefaultSlow, uint64(p.Attempts.FirstByteMs)*1e6/2))
-	s.fleet.CountOwn(p.Parity != plan.ParityEPP)
+	s.parity = p.Parity == plan.ParityEPP
+	s.fleet.CountOwn(!s.parity)
 	if p.Agent.Cluster == "" {
 		s.received = 0 // what an earlier plan's agent sent is over
 	}
@@ -215,85 +223,3 @@ func (s *Scheduler) Name(slot int32) []byte { return s.fleet.Name(slot) }
 // Gen returns the generation of slot, which changes when the slot is given to another endpoint. It is never 0. Whoever gives
 // the address of a slot away for later keeps it.
 func (s *Scheduler) Gen(slot int32) uint32 { return s.fleet.Gen(slot) }
-
-// Stats are counters since the scheduler was made and gauges of now.
-type Stats struct {
-	Endpoints     int    // known endpoints
-	InFlight      int    // requests of this worker that were sent to known endpoints and are not finished
-	WaitingTokens int64  // their estimated uncached prompt tokens, of those whose first response byte is still to come
-	Failures      uint64 // attempts without an answer, or with one of 500 and above
-	CoolDowns     uint64 // endpoints that were cooled down
-	Neutral       uint64 // scores that were neutral for want of fresh metrics
-	Clamped       uint64 // scores outside [0,1]
-	Denied        uint64 // requests that an admitter refused
-	LabelsUnknown uint64 // requests decided while a label that plugins read was unknown
-	Unmoved       uint64 // requests that another endpoint served when it was no longer known what was recorded for the first
-	LatePicks     uint64 // picks that plugins were not told of, for another decision had begun
-	Sessions      int    // sessions that plugins remember
-	Replaced      uint64 // sessions that were forgotten for want of room
-	IndexRecords  int    // (endpoint, block) records held
-	IndexEvicted  uint64 // records evicted for capacity
-	Overflow      uint64 // gauge: endpoints of the newest list that are ignored for being beyond the configured bound
-	UniversalHits uint64 // requests whose leading blocks were discounted as universal
-	SnapshotAgeMs uint64 // time since the last Apply's receipt; 0 if there was none
-	Bytes         int    // bytes of long-lived state
-}
-
-// Failures returns the attempts that got no answer, or one of 500 and above.
-func (s *Scheduler) Failures() uint64 { return s.stats.Failures }
-
-// Picked counts the pick of d, whose endpoint was picked by its score unless it is a fallback, for AppendLoads.
-func (s *Scheduler) Picked(d *Decision, fallback bool) {
-	if s.fleet.Valid(d.Cur, d.CurGen) {
-		s.fleet.Picked(d.Cur, fallback)
-	}
-}
-
-// AppendLoads appends to dst what is to be reported of each endpoint that got a request, up to limit endpoints.
-func (s *Scheduler) AppendLoads(now uint64, dst []report.Endpoint, limit int) []report.Endpoint {
-	view := s.fleet.View()
-	for _, slot := range s.fleet.Live() {
-		tally := s.fleet.Tally(slot)
-		inFlight, tokens := s.fleet.Own(slot)
-		if tally == (fleet.Tally{}) && inFlight == 0 {
-			continue
-		}
-		if limit == 0 {
-			break
-		}
-		limit--
-		e := report.Endpoint{
-			ID: view.ID[slot], InFlight: uint32(max(inFlight, 0)), InFlightTokens: uint64(max(tokens, 0)),
-			Picks: tally.Picks, Fallbacks: tally.Fallbacks, Failures: tally.Failures,
-		}
-		if s.fleet.CoolingDown(now, slot) {
-			e.Flags |= report.CoolingDown
-		}
-		dst = append(dst, e)
-	}
-	return dst
-}
-
-// Stats returns the current figures.
-func (s *Scheduler) Stats(now uint64) Stats {
-	st := s.stats
-	st.Endpoints = len(s.fleet.Live())
-	for _, slot := range s.fleet.Live() {
-		inFlight, tokens := s.fleet.Own(slot)
-		st.InFlight += int(inFlight)
-		st.WaitingTokens += tokens
-	}
-	bound, replaced, bytes := s.set.sessions()
-	st.Sessions = bound
-	st.Replaced += replaced
-	st.CoolDowns = s.fleet.CoolDowns()
-	st.IndexRecords = s.index.Len()
-	st.IndexEvicted = s.index.Evicted()
-	st.Overflow = uint64(s.fleet.Overflow())
-	if s.received != 0 && now > s.received {
-		st.SnapshotAgeMs = (now - s.received) / 1e6
-	}
-	st.Bytes = bytes + s.index.Bytes() + s.fleet.Bytes() + s.universal.Bytes() + s.share.bytes() + s.kept.bytes() +
-		4*(cap(s.match)+cap(s.prompt)+cap(s.cand)) + cap(s.pass) + 8*(cap(s.total)+cap(s.score)+cap(s.caps))
-	return st
-}

@@ -44,6 +44,10 @@ func (f *Finder) Len(chain []uint64) int {
 	if f.best < 0 {
 		return 0
 	}
+	return f.length(chain)
+}
+
+func (f *Finder) length(chain []uint64) int {
 	r := &f.refs[f.best]
 	return common(chain, r.chain[:min(r.universal, len(r.chain))])
 }
