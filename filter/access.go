@@ -16,18 +16,112 @@ const (
 	factsMark     = " reason=" // where that begins which the decision settles
 	maxText       = 128        // bytes of a name in the line, escapes included
 	maxChainParts = 13         // hashes in names.StateChain
+	maxPick       = 1024       // bytes of the line, with room to spare
 )
 
-// logPick writes the pick of s for the access log, before its body is forgotten.
+// pickWords are what the words of a pick begin with. The values of some are texts, those of the others numbers.
+var pickWords = [...]string{
+	"endpoint=", " matched=", " total=", " attempts=", " decision_us=",
+	factsMark, " profile=", " candidates=", " left=", " model=", " tokens=", " block=", " universal=", " id=",
+}
+
+const (
+	pickFacts   = 5                      // the first word that the decision settles
+	pickID      = 13                     // the last, whose value follows the words
+	pickTexts   = 1 | 1<<5 | 1<<6 | 1<<9 // bits of the words that are texts
+	pickForeign = 1<<6 | 1<<9            // bits of those that are not ours
+)
+
+// pickLine is the pick property as it is written. One loop writes all words: the code is cold when a request comes, and running
+// through it again costs less than other code.
+type pickLine struct {
+	texts   [4]string // in the order of the words
+	numbers [9]int32
+	bytes   [maxPick]byte
+}
+
+// attempt sets the words that the attempts of a request differ in.
+func (l *pickLine) attempt(v *VM, s *stream) {
+	l.texts[0] = ""
+	if s.d.Cur >= 0 {
+		l.texts[0] = text(v.sched.Address(s.d.Cur))
+	}
+	n := &l.numbers
+	n[0], n[1], n[2], n[3] = s.d.Matched, s.d.Total, int32(s.d.Attempt), int32(s.decideNs/1000)
+}
+
+// facts sets the words that the decision settles.
+func (l *pickLine) facts(v *VM, s *stream) {
+	l.texts[1], l.texts[2], l.texts[3] = reasonNames[s.reason], v.ranProfile(s), ""
+	if s.scanner >= 0 {
+		l.texts[3] = text(v.scanners[s.scanner].Model())
+	}
+	n := &l.numbers
+	n[4], n[5], n[6], n[7], n[8] = int32(s.d.Candidates), int32(s.d.Left), s.d.Tokens, s.d.BlockTokens, s.d.Universal
+}
+
+// write writes the first of the words with what was set, and returns the line.
+//
+//go:noinline
+func (l *pickLine) write(words int) []byte {
+	n, texts, numbers := 0, 0, 0
+	for i, key := range pickWords[:words] {
+		for k := range len(key) {
+			l.bytes[n+k] = key[k]
+		}
+		n += len(key)
+		switch {
+		case i == pickID:
+		case pickTexts>>i&1 != 0:
+			n = l.text(n, l.texts[texts], pickForeign>>i&1 != 0)
+			texts++
+		default:
+			n = l.number(n, uint32(l.numbers[numbers]))
+			numbers++
+		}
+	}
+	return l.bytes[:n]
+}
+
+// text writes a value at n and returns where it ends.
+func (l *pickLine) text(n int, value string, foreign bool) int {
+	k, end := 0, min(len(value), maxText)
+	for ; k < end && !(foreign && !plain(value[k])); k++ {
+		l.bytes[n+k] = value[k]
+	}
+	if k == 0 || k < end {
+		return len(appendText(l.bytes[:n], value))
+	}
+	return n + k
+}
+
+// number writes a value at n and returns where it ends.
+func (l *pickLine) number(n int, x uint32) int {
+	end := n + 1
+	for rest := x; rest > 9; rest /= 10 {
+		end++
+	}
+	for i := end - 1; i >= n; i-- {
+		l.bytes[i] = byte('0' + x%10)
+		x /= 10
+	}
+	return end
+}
+
+// logPick writes the pick of s for the access log, before its body is forgotten. The id has to be last: findStream takes it from
+// the end.
 func (v *VM) logPick(s *stream, ref int32) {
-	v.line = v.appendFacts(v.appendAttempt(v.line[:0], s), s, ref)
-	v.host.SetProperty(names.StatePick, v.line)
+	l := &v.pick
+	l.attempt(v, s)
+	l.facts(v, s)
+	v.host.SetProperty(names.StatePick, v.appendPickID(l.write(len(pickWords)), ref))
 }
 
 // logAttempt writes the pick of s again, for another attempt.
 func (v *VM) logAttempt(s *stream) {
-	v.line = append(v.appendAttempt(v.line[:0], s), v.facts...)
-	v.host.SetProperty(names.StatePick, v.line)
+	l := &v.pick
+	l.attempt(v, s)
+	v.host.SetProperty(names.StatePick, append(l.write(pickFacts), v.facts...))
 }
 
 // keepFacts keeps the part of a pick that holds for all attempts. pick is a view.
@@ -37,39 +131,6 @@ func (v *VM) keepFacts(pick []byte) {
 		i++
 	}
 	v.facts = append(v.facts[:0], pick[i:]...)
-}
-
-// appendAttempt appends what the attempts of a request differ in.
-func (v *VM) appendAttempt(b []byte, s *stream) []byte {
-	b = put(b, "endpoint=")
-	if s.d.Cur >= 0 {
-		b = put(b, text(v.sched.Address(s.d.Cur)))
-	} else {
-		b = put(b, "-")
-	}
-	b = appendInt(b, " matched=", int64(s.d.Matched))
-	b = appendInt(b, " total=", int64(s.d.Total))
-	b = appendInt(b, " attempts=", int64(s.d.Attempt))
-	return appendInt(b, " decision_us=", int64(s.decideNs/1000))
-}
-
-// appendFacts appends what a request was and how it was decided. The id has to be last: findStream takes it from the end.
-func (v *VM) appendFacts(b []byte, s *stream, ref int32) []byte {
-	b = put(put(b, factsMark), reasonNames[s.reason])
-	b = appendText(put(b, " profile="), v.ranProfile(s))
-	b = appendInt(b, " candidates=", int64(s.d.Candidates))
-	b = appendInt(b, " left=", int64(s.d.Left))
-	b = put(b, " model=")
-	if s.scanner >= 0 {
-		b = appendText(b, text(v.scanners[s.scanner].Model()))
-	} else {
-		b = put(b, "-")
-	}
-	b = appendInt(b, " tokens=", int64(s.d.Tokens))
-	b = appendInt(b, " block=", int64(s.d.BlockTokens))
-	b = appendInt(b, " universal=", int64(s.d.Universal))
-	b = put(b, " id=")
-	return v.appendPickID(b, ref)
 }
 
 // ranProfile returns the name of the profile that ran for s; empty if none did.
@@ -158,15 +219,13 @@ func appendText(b []byte, text string) []byte {
 	return b
 }
 
+// plainBits has a bit for each character below 128 that stands for itself in a name.
+var plainBits = func() (m [2]uint64) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/@+-") {
+		m[c>>6] |= 1 << (c & 63)
+	}
+	return m
+}()
+
 // plain reports whether c stands for itself in a name.
-func plain(c byte) bool {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		return true
-	}
-	switch c {
-	case '.', '_', ':', '/', '@', '+', '-':
-		return true
-	}
-	return false
-}
+func plain(c byte) bool { return c < 128 && plainBits[c>>6]>>(c&63)&1 != 0 }

@@ -110,7 +110,7 @@ func unescape(b []byte) []byte {
 	out := b[:0]
 	for i := 0; i < len(b); i++ {
 		if b[i] == '%' && i+2 < len(b) && isHex(b[i+1]) && isHex(b[i+2]) {
-			out = append(out, byte(hex([]byte{b[i+1] | 0x20, b[i+2] | 0x20})))
+			out = append(out, byte(digit(b[i+1]|0x20)<<4|digit(b[i+2]|0x20)))
 			i += 2
 			continue
 		}

@@ -61,8 +61,9 @@ type VM struct {
 
 	warmed bool // the code has run once, or this is the run
 	body   bodySource
-	line   []byte // scratch for the pick property
-	facts  []byte // scratch for the part of it that stays
+	line   []byte // scratch for texts
+	pick   pickLine
+	facts  []byte // scratch for the part of a pick that stays
 
 	served      scorers.HeaderSink // scratch for the headers that plugins add to responses
 	servedNames []string           // names of such headers, so that none is made twice

@@ -119,19 +119,19 @@ func (v *VM) releaseScanner(s *stream) {
 	}
 }
 
-// The pick property ends in the id of the pick: VM epoch, record and serial in hexadecimal. It leads the attempt filter to
-// its stream.
+// The pick property ends in the id of the pick: VM epoch, record and serial, as words of 32 bits in hexadecimal. It leads the
+// attempt filter to its stream.
 const (
-	epochDigits  = 16
-	numberDigits = 8
-	pickIDLen    = epochDigits + 2*numberDigits
+	wordDigits = 8
+	pickIDLen  = 4 * wordDigits
 )
 
 // appendPickID appends the id of the pick for record ref.
 func (v *VM) appendPickID(b []byte, ref int32) []byte {
-	b = appendHex(b, v.epoch, epochDigits)
-	b = appendHex(b, uint64(ref), numberDigits)
-	return appendHex(b, uint64(v.streams[ref].serial), numberDigits)
+	for _, w := range [...]uint32{uint32(v.epoch >> 32), uint32(v.epoch), uint32(ref), v.streams[ref].serial} {
+		b = append8(b, uint64(w))
+	}
+	return b
 }
 
 // findStream returns the record that a pick property names, or attemptUnknown if it is not of this VM or has ended.
@@ -139,9 +139,13 @@ func (v *VM) findStream(pick []byte) int32 {
 	if len(pick) < pickIDLen {
 		return attemptUnknown
 	}
-	id := pick[len(pick)-pickIDLen:]
-	epoch, ref, serial := hex(id[:epochDigits]), hex(id[epochDigits:epochDigits+numberDigits]), hex(id[epochDigits+numberDigits:])
-	if epoch != v.epoch || ref >= uint64(len(v.streams)) || serial == 0 || uint64(v.streams[ref].serial) != serial {
+	var words [4]uint32
+	for i, c := range pick[len(pick)-pickIDLen:] {
+		w := &words[i/wordDigits]
+		*w = *w<<4 | digit(c)
+	}
+	ref, serial := words[2], words[3]
+	if words[0] != uint32(v.epoch>>32) || words[1] != uint32(v.epoch) || int(ref) >= len(v.streams) || serial == 0 || v.streams[ref].serial != serial {
 		return attemptUnknown
 	}
 	return int32(ref)
@@ -166,18 +170,12 @@ func append8(b []byte, n uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, bits.ReverseBytes64(n))
 }
 
-// hex reads lower-case hexadecimal digits; other bytes give a number that means nothing.
-func hex(b []byte) uint64 {
-	n := uint64(0)
-	for _, c := range b {
-		if c >= 'a' {
-			c -= 'a' - 10
-		} else {
-			c -= '0'
-		}
-		n = n<<4 | uint64(c&15)
+// digit reads a lower-case hexadecimal digit; other bytes give a number that means nothing.
+func digit(c byte) uint32 {
+	if c >= 'a' {
+		return uint32(c-'a'+10) & 15
 	}
-	return n
+	return uint32(c-'0') & 15
 }
 
 // lookup returns the record that context id belongs to, and whether id is a context of the attempt filter.
