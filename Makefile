@@ -24,7 +24,8 @@ run: ## start endpoints, agent and Envoy, and route a few chats (ONCE=1, BACKEND
 
 build: ## compile agent and filter into build/out
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/zerohop ./xds/cmd/zerohop
-	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $(OUT)/zerohop.wasm ./filter/module
+	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags=-w -o $(OUT)/zerohop.wasm ./filter/module
+	$(GO) run ./filter/cmd/postlink $(OUT)/zerohop.wasm
 
 # The tests on Envoy and on the module build them in other processes, which the test cache does not see: no -count 1, no
 # proof. The race detector needs a C compiler.

@@ -3,12 +3,15 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"github.com/zerohop/zerohop/filter/postlink"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
+
+	"github.com/zerohop/zerohop/filter/postlink"
 )
 
 // EnvoyVersion is the Envoy that everything is tested with.
@@ -85,17 +88,19 @@ func mustExist(path string) error {
 
 // BuildGo builds the main package pkg of the module in root into the file out, as the Makefile does.
 func BuildGo(root, out, pkg string) error {
-	return build(root, out, pkg, []string{"CGO_ENABLED=0"})
+	return build(root, out, pkg, []string{"CGO_ENABLED=0"}, nil)
 }
 
 // BuildModule builds the main package pkg as a Wasm reactor module into the file out, as the Makefile does, with more flags
 // of go build if given.
 func BuildModule(root, out, pkg string, flags ...string) error {
-	return build(root, out, pkg, []string{"GOOS=wasip1", "GOARCH=wasm"}, append([]string{"-buildmode=c-shared", "-ldflags=-s -w"}, flags...)...)
+	flags = append([]string{"-buildmode=c-shared", "-ldflags=-w"}, flags...)
+	return build(root, out, pkg, []string{"GOOS=wasip1", "GOARCH=wasm"}, postlink.File, flags...)
 }
 
-// build writes beside the target and renames, so that a process that has the old file open or mapped keeps it whole.
-func build(root, out, pkg string, env []string, flags ...string) error {
+// build writes beside the target and renames, so that a process that has the old file open or mapped keeps it whole. finish, if
+// not nil, is what is to be done with the file before.
+func build(root, out, pkg string, env []string, finish func(path string) error, flags ...string) error {
 	unlock, err := lock(filepath.Dir(out))
 	if err != nil {
 		return err
@@ -107,6 +112,11 @@ func build(root, out, pkg string, env []string, flags ...string) error {
 	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, msg)
+	}
+	if finish != nil {
+		if err := finish(tmp); err != nil {
+			return err
+		}
 	}
 	return os.Rename(tmp, out)
 }

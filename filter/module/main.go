@@ -4,7 +4,8 @@
 // and turns a panic into a request that goes on without a pick. It holds both plugins, by root id "zerohop"
 // (downstream) and "zerohop-attempt" (upstream).
 //
-//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o zerohop.wasm ./filter/module
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags=-w -o zerohop.wasm ./filter/module
+//	go run ./filter/cmd/postlink zerohop.wasm # smaller and faster, see package postlink
 package main
 
 import (

@@ -1,0 +1,110 @@
+package postlink
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzRewrite makes sure that no body of a function is too strange.
+func FuzzRewrite(f *testing.F) {
+	for _, tt := range functions {
+		f.Add(tt.before)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		fn := function{deferReturn: 7}
+		out, err := fn.rewrite(body)
+		if err != nil || out == nil {
+			return
+		}
+		if _, err := decode(out, nil); err != nil {
+			t.Errorf("%x became %x: %v", body, out, err)
+		}
+	})
+}
+
+// FuzzModule makes sure of the same for whole modules.
+func FuzzModule(f *testing.F) {
+	f.Add([]byte(magic))
+	f.Add(append([]byte(magic), 0, 8, 4, 'n', 'a', 'm', 'e', 1, 1, 0))
+	f.Fuzz(func(t *testing.T, b []byte) { _, _, _ = Rewrite(b) })
+}
+
+// Parts of the functions below.
+const (
+	get0, set0   = opLocalGet, opLocalSet
+	noLocals     = 0
+	eqz          = opI32Eqz
+	blk, lp, end = opBlock, opLoop, opEnd
+)
+
+var functions = []struct {
+	name          string
+	before, after []byte // after is nil if the function stays as it is
+}{
+	{
+		"jump ahead", []byte{noLocals,
+			lp, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
+			opIf, noType, opI32Const, 2, set0, 0, opBr, 3, end, end, // to block 2
+			opLocalGet, 1, opDrop, end,
+			opI32Const, 0, opReturn,
+			end, opUnreachable, end,
+		},
+		[]byte{noLocals,
+			blk, noType, opBrIf, 0,
+			opLocalGet, 1, opDrop, end,
+			opI32Const, 0, opReturn,
+			opUnreachable, end,
+		},
+	},
+	{
+		"loop with its condition behind", []byte{noLocals,
+			lp, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
+			opI32Const, 2, set0, 0, opBr, 2, end, // to the condition
+			opLocalGet, 1, opDrop, end, // body
+			opLocalGet, 2, eqz, opIf, noType, opI32Const, 1, set0, 0, opBr, 1, end, // back to the body
+			opI32Const, 0, opReturn,
+			end, opUnreachable, end,
+		},
+		[]byte{noLocals,
+			blk, noType, opBr, 0, end,
+			lp, noType, blk, noType,
+			opLocalGet, 2, eqz, opBrIf, 0, opI32Const, 0, opReturn, end,
+			opLocalGet, 1, opDrop, opBr, 0, end,
+			opUnreachable, end,
+		},
+	},
+	{
+		"call", []byte{noLocals,
+			blk, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
+			opI32Const, 0, opCall, 9, opBrIf, 2, end, // the runtime may continue behind it
+			opLocalGet, 1, opDrop, end,
+			opI32Const, 0, opReturn, opUnreachable, end, opI32Const, 1, end,
+		},
+		[]byte{noLocals,
+			blk, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
+			opI32Const, 0, opCall, 9, opBrIf, 2, end,
+			opLocalGet, 1, opDrop,
+			opI32Const, 0, opReturn, opUnreachable, end,
+			opUnreachable, end, opI32Const, 1, end,
+		},
+	},
+	{"other form", []byte{noLocals, opLocalGet, 0, end}, nil},
+	{"jump out of place", []byte{noLocals,
+		lp, noType, blk, noType, get0, 0, opBrTable, 0, 0, end, opBr, 0, end, opUnreachable, end}, nil},
+}
+
+func TestFunctions(t *testing.T) {
+	for _, tt := range functions {
+		t.Run(tt.name, func(t *testing.T) {
+			f := function{deferReturn: 7}
+			got, err := f.rewrite(tt.before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.after, got); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+}
