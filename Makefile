@@ -5,7 +5,7 @@
 
 GO ?= go
 OUT := build/out
-SOURCES := shared scorers filter xds e2e
+SOURCES := shared scorers filter xds e2e build/postlink
 
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
@@ -25,7 +25,7 @@ run: ## start endpoints, agent and Envoy, and route a few chats (ONCE=1, BACKEND
 build: ## compile agent and filter into build/out
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/zerohop ./xds/cmd/zerohop
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags=-w -o $(OUT)/zerohop.wasm ./filter/module
-	$(GO) run ./filter/cmd/postlink $(OUT)/zerohop.wasm
+	$(GO) run ./build/postlink/cmd/postlink $(OUT)/zerohop.wasm
 
 # The tests on Envoy and on the module build them in other processes, which the test cache does not see: no -count 1, no
 # proof. The race detector needs a C compiler.

@@ -3,7 +3,6 @@ package harness
 import (
 	"errors"
 	"fmt"
-	"github.com/zerohop/zerohop/filter/postlink"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/zerohop/zerohop/filter/postlink"
+	"github.com/zerohop/zerohop/build/postlink"
 )
 
 // EnvoyVersion is the Envoy that everything is tested with.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/zerohop/zerohop/filter/postlink"
+	"github.com/zerohop/zerohop/build/postlink"
 )
 
 func main() {
