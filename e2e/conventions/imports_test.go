@@ -23,7 +23,8 @@ var layers = map[string]struct {
 	"scorers": {own: []string{"shared", "scorers"}, external: []string{xxhash}, linked: true},
 	"filter":  {own: []string{"shared", "scorers", "filter"}, external: []string{xxhash, sdkTypes}, linked: true},
 	"xds":     {own: []string{"shared", "scorers", "xds"}},
-	"e2e":     {own: []string{"shared", "scorers", "filter", "xds", "e2e"}},
+	"build":   {own: []string{"build"}},
+	"e2e":     {own: []string{"shared", "scorers", "filter", "xds", "build", "e2e"}},
 }
 
 // heavy are the packages of the standard library, with all below them, that code of the Wasm module does without. The
