@@ -10,8 +10,8 @@ import (
 // The dump: what one VM that has requests knows, in chunks, so that a VM that starts anew does not start cold.
 const (
 	chunkBytes     = 64 << 10
-	chunksPerTick  = 4   // a million blocks take 3.2 s
-	dumpEveryNs    = 1e9 // least time between the begins of two dumps
+	chunksPerTick  = 1   // a million blocks take 13 s
+	dumpEveryNs    = 2e9 // least time between the begins of two dumps
 	maxChunks      = 1 << 12
 	decisionChunks = 1  // chunks that are read before a decision
 	tickChunks     = 16 // and by a tick

@@ -184,6 +184,7 @@ func TestOnlyOneServes(t *testing.T) {
 	open := p.Workers[1].Open(&late)
 	open.Receive()
 	p.Run(100 * time.Millisecond)
+	p.Advance(5 * time.Millisecond)
 	first := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
 	p.Workers[2].Do(&first)
 	if vm(p.Workers[2]).Believed() != 1 {
