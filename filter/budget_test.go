@@ -58,8 +58,8 @@ func TestHostCalls(t *testing.T) {
 
 // TestSharingCalls pins what sharing adds to the host calls of a request: one log slot, and the load vector when the request is
 // sent, when its first byte comes and when it ends. Of a VM that writes often the last two wait for the next request. A look reads
-// a version, the vector of each other VM, a log slot of those that may have sent the same prompt since, and what the next VM would
-// write.
+// the roll, the vector of each other VM that has requests, and a log slot of those that may have sent the same prompt since; and all
+// vectors, and the record of the next VM, when another one says that it is there. A decision reads the version of the snapshot.
 func TestSharingCalls(t *testing.T) {
 	p := hosttest.NewProcess()
 	for range 4 {
@@ -83,20 +83,21 @@ func TestSharingCalls(t *testing.T) {
 		written int
 		read    int
 	}{
-		{"others idle", func() { p.Advance(10 * time.Millisecond) }, 4, 2 + 3},
-		{"one other busy", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 3},
+		{"others idle", func() { p.Advance(10 * time.Millisecond) }, 4, 2},
+		{"one other has its first request", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 3 + 1},
+		{"one other busy", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 1},
 		{"one other has the same prompt", func() {
 			p.Advance(10 * time.Millisecond)
 			r = lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("both", 4000)))
 			p.Workers[1].Do(&r)
-		}, 4, 2 + 3 + 1},
+		}, 4, 2 + 1 + 1},
 		{"within the interval", busy, 3, 0},
 		{"within the interval, another one open", func() {
 			busy()
 			open = p.Workers[0].Open(&r)
 			open.Receive()
 		}, 2, 0},
-		{"another one open", func() { p.Advance(10 * time.Millisecond) }, 4, 2 + 3},
+		{"another one open", func() { p.Advance(10 * time.Millisecond) }, 4, 2 + 1},
 	}
 	defer func() { open.Close() }()
 	for _, tt := range tests {

@@ -89,7 +89,7 @@ const (
 func New(h Host) *VM {
 	v := &VM{host: h, free: -1, announcing: -1, epoch: h.Random() | 1}
 	v.contexts.init()
-	v.worker.number = -1
+	v.worker.number, v.share.entered = -1, -1
 	v.body.host = h
 	v.line = make([]byte, 0, 512)
 	v.retryOn = []byte(retryOn)

@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"encoding/binary"
+
 	"github.com/zerohop/zerohop/shared/loads"
 	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
@@ -40,8 +42,12 @@ type sharing struct {
 	ring  ring
 	peers []peer // by worker number, this VM's own included
 	turn  int    // peer to begin the next folding with
-	idle  int    // peer that does not count and was looked at last
 	live  int    // peers whose load counts
+
+	roll    []byte // scratch
+	rollCas uint32 // token of the roll last read
+	entered int    // number that this VM has entered there
+	first   bool   // it has had no request by then
 
 	dump dump
 }
@@ -58,7 +64,7 @@ func (v *VM) configureSharing(p *plan.Plan) {
 	s.on = on
 	if !on {
 		v.sched.ShareWith(nil, 0)
-		*s = sharing{interval: s.interval}
+		*s = sharing{interval: s.interval, entered: -1}
 		v.worker.heir = true // of itself
 		return
 	}
@@ -75,11 +81,12 @@ func (v *VM) clock() uint64 {
 // hasNumber reports whether this VM holds its number, after taking or confirming it where that is due. now is the time.
 func (v *VM) hasNumber(now uint64) bool {
 	r := &v.worker
-	if r.number >= 0 && now-r.wroteAt < confirmNs {
-		return true
-	}
+	return r.number >= 0 && now-r.wroteAt < confirmNs || v.takeNumber(now)
+}
+
+func (v *VM) takeNumber(now uint64) bool {
 	v.record(now)
-	return r.number >= 0
+	return v.worker.number >= 0
 }
 
 // look takes over what other VMs have written, if the last look is long enough ago.
@@ -92,25 +99,11 @@ func (v *VM) look(now uint64) {
 	if now-s.lookedAt < s.interval && s.lookedAt != 0 {
 		return
 	}
-	v.takeOver(now, false)
-	v.restore(decisionChunks)
-}
-
-// takeOver reads the vectors of others, and what is new in their logs. By tick it reads more than before a decision.
-func (v *VM) takeOver(now uint64, tick bool) {
-	s := &v.share
-	s.lookedAt = max(now, 1)
-	v.countWorkers()
-	for len(s.peers) < v.worker.workers {
-		s.peers = append(s.peers, newPeer(len(s.peers)))
-	}
-	v.readVectors(now, tick)
-	switch {
-	case !v.serving():
-	case tick:
-		v.fold(tickBytes, true)
-	default:
+	if v.readVectors(now, false) {
 		v.fold(decisionBytes, false)
+	}
+	if !s.dump.restored {
+		v.restore(decisionChunks)
 	}
 }
 
@@ -152,12 +145,33 @@ func (v *VM) write(now uint64) {
 	if !v.hasNumber(now) {
 		return
 	}
-	s.ring.flush()
-	v.share.wroteAt = now
+	if s.ring.dirty {
+		s.ring.flush()
+	}
+	still := now - s.wroteAt
+	s.wroteAt = now
 	b := v.sched.Vector(now, v.intake.version)
-	own := v.peer(v.worker.number)
+	number := v.worker.number
+	if number >= len(s.peers) {
+		v.meet(number + 1)
+	}
+	own := &s.peers[number]
 	own.vectorLen = len(b)
-	v.put(own.loadKey, b)
+	v.stats.n[cSharedBytes] += int64(len(b))
+	v.host.SetShared(own.loadKey, b, 0)
+	if s.entered != number || s.first && v.serving() || still >= loadLifeNs {
+		v.enter()
+	}
+}
+
+// enter has the others look who is there.
+//
+//go:noinline
+func (v *VM) enter() {
+	s := &v.share
+	s.entered, s.first = v.worker.number, !v.serving()
+	s.roll = binary.LittleEndian.AppendUint64(s.roll[:0], v.epoch)
+	v.put(names.KeyRoll, s.roll)
 }
 
 // put writes a value for other VMs.
@@ -166,13 +180,14 @@ func (v *VM) put(key string, b []byte) {
 	v.host.SetShared(key, b, 0)
 }
 
-// peer returns what is known of worker number i.
-func (v *VM) peer(i int) *peer {
+// meet makes room for n worker numbers.
+//
+//go:noinline
+func (v *VM) meet(n int) {
 	s := &v.share
-	for len(s.peers) <= i {
+	for len(s.peers) < n {
 		s.peers = append(s.peers, newPeer(len(s.peers)))
 	}
-	return &s.peers[i]
 }
 
 // shareTick does by tick what no decision has done, and keeps the vector from growing old.
@@ -182,7 +197,9 @@ func (v *VM) shareTick(now uint64) {
 		return
 	}
 	s.now = now
-	v.takeOver(now, true)
+	if v.readVectors(now, true); v.serving() {
+		v.fold(tickBytes, true)
+	}
 	v.write(now)
 	if !v.serving() {
 		return

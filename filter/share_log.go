@@ -92,20 +92,32 @@ func (r *ring) flush() {
 	}
 	r.dirty = false
 	if r.keys.len == 0 || r.number != v.worker.number {
-		r.number, r.keys = v.worker.number, newLogKeys(v.worker.number)
 		r.inherit()
 	}
 	slot := slotOf(r.first)
 	r.store(slot, r.slot)
-	for old := slot + 1; r.total > r.limit && old < slot+names.LogSlots; old++ {
+	if r.total > r.limit {
+		r.makeRoom(slot + 1)
+	}
+}
+
+// makeRoom empties slots from old on, which are the oldest, until the ring is within its bound.
+//
+//go:noinline
+func (r *ring) makeRoom(old uint64) {
+	for end := old + names.LogSlots - 1; r.total > r.limit && old < end; old++ {
 		if r.sizes[old%names.LogSlots] > 0 {
 			r.store(old, nil)
 		}
 	}
 }
 
-// inherit counts what a VM that had the number before has left in shared data: its slots are older than all that follow.
+// inherit begins to log under another number. It counts what a VM that had the number before has left in shared data: its slots
+// are older than all that follow.
+//
+//go:noinline
 func (r *ring) inherit() {
+	r.number, r.keys = r.vm.worker.number, newLogKeys(r.vm.worker.number)
 	clear(r.sizes[:])
 	r.total = 0
 	if !r.vm.worker.heir {
@@ -118,8 +130,11 @@ func (r *ring) inherit() {
 	}
 }
 
+// store writes a slot.
 func (r *ring) store(slot uint64, b []byte) {
-	r.vm.put(r.keys.at(slot), b)
+	v := r.vm
+	v.stats.n[cSharedBytes] += int64(len(b))
+	v.host.SetShared(r.keys.at(slot), b, 0)
 	size := &r.sizes[slot%names.LogSlots]
 	r.total += len(b) - int(*size)
 	*size = int32(len(b))

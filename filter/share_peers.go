@@ -15,18 +15,17 @@ type peer struct {
 	keys      logKeys
 	vectorLen int
 
-	cas    uint32 // token of the vector last read
-	at     uint64 // when that was written
-	epoch  uint64 // of the VM that wrote it
-	counts bool   // its load counts
-
-	serving bool // it has had a request
+	cas     uint32 // token of the vector last read
+	at      uint64 // when that was written
+	epoch   uint64 // of the VM that wrote it
+	counts  bool   // its load counts
+	serving bool   // it has had a request
 
 	head   uint64 // newest record of its log
-	digest loads.Digest
 	next   uint64 // first record that was not taken over
 	met    bool   // a record of this VM was read: what is missing from then on is lost
 	tidy   bool   // its log was emptied after it was lost
+	digest loads.Digest
 
 	sizes [names.LogSlots]int32 // bytes of the log's slots, as last read
 	total int
@@ -43,28 +42,32 @@ func (p *peer) bytes() int {
 	return n
 }
 
-// readVectors reads the vectors of others: of those that count or have not been met, and of one of the rest, in turn. Most of these
-// are of VMs that were lost, and there may be many; all are read by tick.
-func (v *VM) readVectors(now uint64, all bool) {
+// readVectors reads the vectors of others: of those that count and have requests, and of all by tick and whenever one says that it
+// is there. Most of the rest are of VMs that were lost, and there may be many. It reports whether there are records that must not
+// wait.
+func (v *VM) readVectors(now uint64, all bool) (due bool) {
 	s := &v.share
-	for range s.peers {
-		if s.idle++; s.idle >= len(s.peers) {
-			s.idle = 0
-		}
-		if !s.peers[s.idle].counts && s.idle != v.worker.number {
-			break
-		}
+	s.lookedAt = max(now, 1)
+	if _, cas := v.host.Shared(names.KeyRoll); cas != s.rollCas || all {
+		s.rollCas, all = cas, true
+		v.countWorkers()
+		v.meet(v.worker.workers)
 	}
 	s.alone = true
 	for i := range s.peers {
 		p := &s.peers[i]
-		if i != v.worker.number && (all || p.counts || p.cas == 0 || i == s.idle) {
+		if i == v.worker.number {
+			continue
+		}
+		if all || p.counts && p.serving {
 			v.readVector(now, i)
 		}
 		if p.counts && p.serving {
 			s.alone = false
 		}
+		due = due || p.next <= p.head && p.next < p.digest.First()
 	}
+	return due
 }
 
 // readVector makes the vector of worker number i count as it is, or no more if it is too old.

@@ -119,6 +119,9 @@ const (
 	KeyConfirmed = "zerohop.confirmed.v1"
 	// KeyProcess holds 8 bytes, little-endian: a random number that identifies this Envoy process in reports.
 	KeyProcess = "zerohop.process.v1"
+	// KeyRoll holds 8 bytes, little-endian: u64 epoch of the VM that has entered itself last: one that took a worker number, has had
+	// its first request, or goes on after it stood still. Whenever it changes, the others look who is there.
+	KeyRoll = "zerohop.roll.v1"
 	// KeyDumper holds who writes the dump, as KeyLeader does who leads.
 	KeyDumper = "zerohop.dumper.v1"
 	// KeyDumpDirectory holds 16 bytes, little-endian: u64 chunks of the last complete dump, u64 chunks written of the next one.

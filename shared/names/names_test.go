@@ -44,7 +44,7 @@ func TestStripped(t *testing.T) {
 func TestSharedDataKeys(t *testing.T) {
 	keys := []string{
 		KeySnapshot, KeySnapshotVersion, KeyLeader, KeyConfirmed, KeyProcess, KeyWorker(0), KeyWorker(MaxWorkers - 1), KeyLoad(7), KeyDump(12),
-		KeyDumper, KeyDumpDirectory, KeyLog(0, 0), KeyLog(31, LogSlots-1),
+		KeyDumper, KeyDumpDirectory, KeyRoll, KeyLog(0, 0), KeyLog(31, LogSlots-1),
 	}
 	for _, key := range keys {
 		t.Run(key, func(t *testing.T) {
