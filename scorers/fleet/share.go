@@ -100,35 +100,47 @@ func (t *Table) Merge(n int, v *loads.View) {
 	}
 }
 
-// mergeFew makes the entries is count instead of was, which stand in p from entry first on.
+// mergeFew makes the entries is count instead of was, which stand in p from entry first on. Of a busy peer most have changed.
 func (t *Table) mergeFew(p *peer, first int, was, is []byte) {
+	var old, e loads.Entry
 	for i := first; len(is) > 0; i++ {
 		a, b := was[:p.stride], is[:p.stride]
 		was, is = was[p.stride:], is[p.stride:]
-		if bytes.Equal(a, b) {
+		loads.Decode(a, &old)
+		if loads.Decode(b, &e); old == e {
 			continue
 		}
-		s, old := p.slots[i], p.entry(i)
 		copy(a, b)
-		p.seen[i] = s >= 0 && p.at <= t.seenAt(s)
-		if s >= 0 {
-			t.count(s, old, p.entry(i))
+		s := p.slots[i]
+		if s < 0 {
+			p.seen[i] = false
+			continue
 		}
+		believe(&old, p.seen[i])
+		seen := p.at <= t.seenAt(s)
+		believe(&e, seen)
+		p.seen[i] = seen
+		t.count(s, &old, &e)
 	}
 }
 
-// entry returns entry i as it counts, with numbers that cannot contradict each other.
-//
-//go:noinline
-func (p *peer) entry(i int) (e loads.Entry) {
-	loads.Decode(p.raw[i*p.stride:], &e)
+// believe makes the numbers of an entry ones that cannot contradict each other.
+func believe(e *loads.Entry, seen bool) {
 	e.InFlight = min(e.InFlight, maxCount)
 	e.Pending = min(e.Pending, e.InFlight)
 	e.Since = min(e.Since, e.Pending)
-	if p.seen[i] {
+	if seen {
 		e.Since = 0
 	}
-	return e
+}
+
+
+// entry fills e with entry i as it counts, with numbers that cannot contradict each other.
+//
+//go:noinline
+func (p *peer) entry(i int, e *loads.Entry) {
+	loads.Decode(p.raw[i*p.stride:], e)
+	believe(e, p.seen[i])
 }
 
 // meet makes room for the entries of a peer that has none, all of them zero, and finds their slots.
@@ -157,7 +169,7 @@ func (t *Table) slotOf(id uint64) int32 {
 // count makes e count instead of old at slot s.
 //
 //go:noinline
-func (t *Table) count(s int32, old, e loads.Entry) {
+func (t *Table) count(s int32, old, e *loads.Entry) {
 	p := &t.places[s]
 	t.view.InFlight[s] += int32(e.InFlight) - int32(old.InFlight)
 	t.view.InFlightTokens[s] += int64(e.Tokens) - int64(old.Tokens)
@@ -172,9 +184,11 @@ func (t *Table) Leave(n int) {
 		return
 	}
 	p := &t.share.peers[n]
+	var old, none loads.Entry
 	for i, s := range p.slots {
 		if s >= 0 {
-			t.count(s, p.entry(i), loads.Entry{})
+			p.entry(i, &old)
+			t.count(s, &old, &none)
 		}
 	}
 	*p = peer{raw: p.raw[:0], slots: p.slots[:0], seen: p.seen[:0]}
@@ -193,12 +207,13 @@ func (t *Table) remap() {
 	for _, s := range t.live {
 		t.view.InFlight[s], t.view.InFlightTokens[s] = t.places[s].sent, t.places[s].booked
 	}
+	var none, e loads.Entry
 	for n := range x.peers {
 		p := &x.peers[n]
 		for i := range p.slots {
-			e := p.entry(i)
+			p.entry(i, &e)
 			if p.slots[i] = t.slotOf(e.ID); p.slots[i] >= 0 {
-				t.count(p.slots[i], loads.Entry{}, e)
+				t.count(p.slots[i], &none, &e)
 			}
 		}
 	}
@@ -208,11 +223,13 @@ func (t *Table) remap() {
 // the same of them.
 func (t *Table) recountPeers() {
 	x := &t.share
+	var e loads.Entry
 	for n := range x.peers {
 		p := &x.peers[n]
 		for i, s := range p.slots {
 			if s >= 0 && !p.seen[i] && p.at <= t.seenAt(s) {
-				t.places[s].peerSince -= int32(p.entry(i).Since)
+				p.entry(i, &e)
+				t.places[s].peerSince -= int32(e.Since)
 				p.seen[i] = true
 			}
 		}
