@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 )
 
 // AccessEntry is one line of Envoy's JSON access log: the fields as the bootstrap names them.
@@ -23,14 +25,27 @@ func (a AccessEntry) String(name string) string {
 	}
 }
 
-// AccessLog returns the entries written so far. Envoy writes an entry after the client has its response, so a test
-// that needs a certain one waits with WaitAccessLog.
+// accessLog is what has been read of an access log, so that one that is looked at after each request is decoded once.
+type accessLog struct {
+	mu      sync.Mutex
+	read    int64 // bytes, up to the end of a line
+	entries []AccessEntry
+}
+
+// AccessLog returns the entries written so far, which the caller must not change. Envoy writes an entry after the client has its
+// response, so a test that needs a certain one waits with WaitAccessLog.
 func (e *Envoy) AccessLog() ([]AccessEntry, error) {
-	b, err := e.Stdout()
+	l := &e.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, err := e.stdoutFrom(l.read)
 	if err != nil {
 		return nil, fmt.Errorf("read access log: %w", err)
 	}
-	return parseAccessLog(b), nil
+	b = b[:bytes.LastIndexByte(b, '\n')+1]
+	l.read += int64(len(b))
+	l.entries = append(l.entries, parseAccessLog(b)...)
+	return slices.Clip(l.entries), nil
 }
 
 // WaitAccessLog waits until there are at least n entries, and returns all.

@@ -24,6 +24,8 @@ type EnvoyOptions struct {
 type Envoy struct {
 	*Process
 	Admin string // ip:port of the admin listener
+
+	log accessLog
 }
 
 // StartEnvoy starts an Envoy that shares nothing with any other on this machine. It returns before Envoy is ready.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,6 +121,16 @@ func (p *Process) Stop() {
 
 // Stdout returns everything that the process has written to its standard output.
 func (p *Process) Stdout() ([]byte, error) { return os.ReadFile(p.stdout) }
+
+// stdoutFrom returns what the process has written to its standard output after the first n bytes.
+func (p *Process) stdoutFrom(n int64) ([]byte, error) {
+	f, err := os.Open(p.stdout)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.NewSectionReader(f, n, math.MaxInt64-n))
+}
 
 // WriteLog copies the end of both outputs to w under a heading with the process name.
 func (p *Process) WriteLog(w io.Writer) {

@@ -98,19 +98,24 @@ func BuildModule(root, out, pkg string, flags ...string) error {
 }
 
 // build writes beside the target and renames, so that a process that has the old file open or mapped keeps it whole. finish, if
-// not nil, is what is to be done with the file before.
+// not nil, is what is to be done with the file before. What the linker wrote stays: go build does not link again what is up to date.
 func build(root, out, pkg string, env []string, finish func(path string) error, flags ...string) error {
 	unlock, err := lock(filepath.Dir(out))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	tmp := out + ".new"
-	args := append([]string{"build", "-buildvcs=false", "-trimpath", "-o", tmp}, flags...)
+	linked, tmp := out+".linked", out+".new"
+	args := append([]string{"build", "-buildvcs=false", "-trimpath", "-o", linked}, flags...)
 	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, msg)
+	}
+	if b, err := os.ReadFile(linked); err != nil {
+		return err
+	} else if err := os.WriteFile(tmp, b, 0o755); err != nil {
+		return err
 	}
 	if finish != nil {
 		if err := finish(tmp); err != nil {
