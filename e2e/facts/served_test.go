@@ -65,6 +65,7 @@ func more(t *testing.T, sent func() int64, n int64) {
 // it does not know: none is refused by an edit, and each edit is in force when it says so.
 func TestServedModelsEditedUnderLoad(t *testing.T) {
 	traffic.EachMode(t, func(t *testing.T, mode string) {
+		t.Parallel()
 		base := simserver.Config{Models: []string{"base"}}
 		b := startWith(t, harness.Options{Concurrency: 2, DestinationMode: mode}, anywhere, base, base, simserver.Config{Models: []string{"base", "other"}})
 		sent, end := b.asking("base", "base")
@@ -86,6 +87,7 @@ func TestServedModelsEditedUnderLoad(t *testing.T) {
 func TestServedModelsOutliveTheAgent(t *testing.T) {
 	for _, tt := range []struct{ name, config string }{{"pass", served}, {"fail", strict}} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			base, other := simserver.Config{Models: []string{"base"}}, simserver.Config{Models: []string{"other"}}
 			b := startWith(t, harness.Options{Concurrency: 2}, tt.config, base, base, other, other)
 			traffic.Until(t, "models are known", func() error {

@@ -148,10 +148,7 @@ func fastErrors(t *testing.T, b *traffic.Bed) {
 		for range 4 {
 			clients.Go(func() {
 				for time.Now().Before(end) {
-					mu.Lock()
-					body := traffic.ChatBody(text(2000))
-					mu.Unlock()
-					r := b.Do(t, traffic.Request{Body: body})
+					r := b.Do(t, traffic.Request{Body: traffic.ChatBody(text(2000))})
 					mu.Lock()
 					asked++
 					if r.Status != http.StatusOK {

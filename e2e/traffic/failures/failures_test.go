@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zerohop/zerohop/e2e/harness"
@@ -16,9 +17,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(traffic.Main(m)) }
 
-// TestFailures runs on one Envoy per destination mode. The module has fault injection.
+// TestFailures runs on one Envoy per destination mode, all at once: most of the time is cool-downs. The module has fault injection.
 func TestFailures(t *testing.T) {
 	traffic.EachMode(t, func(t *testing.T, mode string) {
+		t.Parallel()
 		b := traffic.Start(t, traffic.Options{
 			Options: harness.Options{DestinationMode: mode, Edit: traffic.FaultyModule, Attempts: "{retries: unanswered, firstByteTimeout: 2s}"},
 			Sims:    4,
@@ -37,12 +39,11 @@ func TestFailures(t *testing.T) {
 }
 
 // seed numbers the texts, so that no request finds the blocks of another test.
-var seed uint64
+var seed atomic.Uint64
 
 // text returns a text of n bytes that no other request has.
 func text(n int) string {
-	seed++
-	return traffic.Text(seed, n)
+	return traffic.Text(seed.Add(1), n)
 }
 
 // textBytes is the length of a text of many blocks.
@@ -51,7 +52,7 @@ const textBytes = 10_000
 // send sends a chat and checks that it is served.
 func send(t *testing.T, b *traffic.Bed, text string) *traffic.Response {
 	t.Helper()
-	r := b.Do(t, traffic.Request{HTTP2: seed%2 == 0, Body: traffic.ChatBody(text)})
+	r := b.Do(t, traffic.Request{HTTP2: seed.Load()%2 == 0, Body: traffic.ChatBody(text)})
 	if r.Status != http.StatusOK {
 		t.Fatalf("status %d, want 200: %.300s", r.Status, r.Body)
 	}
