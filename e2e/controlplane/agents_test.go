@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/zerohop/zerohop/e2e/harness"
 	"github.com/zerohop/zerohop/e2e/traffic"
-	"github.com/zerohop/zerohop/xds/status"
 )
 
 // TestTwoAgents has two agents of one configuration behind each of Envoy's two clusters for them, which take turns. Either takes the
@@ -99,13 +97,8 @@ func leadingFirst(t *testing.T, b *traffic.Bed, second *secondAgent) (leading, l
 
 // leads returns nil if Envoy is connected to the agent's control plane and has accepted its plan.
 func (a *oneOfTwo) leads() error {
-	resp, err := http.Get(a.url + status.Path)
+	st, err := agentStatus(a.url)
 	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	var st status.Status
-	if err := json.NewDecoder(resp.Body).Decode(&st); err != nil {
 		return err
 	}
 	for _, n := range st.Nodes {

@@ -90,6 +90,9 @@ func TestRefusalIsTold(t *testing.T) {
 		NodeCluster: "east", RenderArgs: []string{"--wasm", laterModule(t, plan.Version+1)}, Edit: withLaterPlan,
 	}})
 	traffic.Until(t, "the refusal in the status", func() error {
+		if st, err := agentStatus(b.AgentURL()); err != nil || len(st.Nodes) == 0 || !st.Nodes[0].Rejects() {
+			return fmt.Errorf("status %+v, %w", st, err)
+		}
 		st, text, err := zerohopStatus(b)
 		if err == nil || !strings.Contains(text, "1 of 1 Envoys refuse") {
 			return fmt.Errorf("status %+v, %q, %w", st, text, err)

@@ -79,7 +79,7 @@ func TestOldSnapshot(t *testing.T) {
 func (b *bed) waitReported(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	traffic.Until(t, "the plan at all workers", func() error {
-		st, _, err := zerohopStatus(b.Bed)
+		st, err := agentStatus(b.AgentURL())
 		if err != nil {
 			return err
 		}
