@@ -27,14 +27,17 @@ build: ## compile agent and filter into build/out
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags=-w -o $(OUT)/zerohop.wasm ./filter/module
 	$(GO) run ./build/postlink/cmd/postlink $(OUT)/zerohop.wasm
 
-# The tests on Envoy and on the module build them in other processes, which the test cache does not see: no -count 1, no
-# proof. The race detector needs a C compiler.
+# The race detector needs a C compiler. A whole day of churn is for the plain test; the race detector sees some hours of it.
 RACE := $(if $(shell command -v gcc),-race)
 
+# The tests on Envoy and on the module build them in other processes, which the test cache does not see: no -count 1, no
+# proof. They wait more than they work, so that three of them share two cores, and up to four tests of one that may.
 # The replay of a trace comes last and alone: it is the one test whose result depends on the load of the machine.
 test: ## run all tests but those on a real vLLM
 	$(GO) test $(RACE) ./xds/... ./e2e/vllmsim/... ./e2e/loadgen/...
-	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m $$($(GO) list ./... | grep -vE '/(xds|e2e/vllmsim|e2e/loadgen)(/|$$)')
+	$(GO) test -run '^TestADayOfChurn$$' ./xds/agent
+	$(GO) test ./shared/... ./scorers/... ./filter/...
+	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m -p 3 -parallel 4 $$($(GO) list ./e2e/... | grep -vE '/(vllmsim|loadgen)(/|$$)')
 	$(GO) test -count 1 -tags e2e -run TestThresholds -v ./e2e/replay
 
 test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and libnuma1)
