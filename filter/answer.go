@@ -3,10 +3,8 @@ package filter
 import (
 	"strconv"
 
-	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/sched"
-	"github.com/zerohop/zerohop/shared/names"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -17,22 +15,6 @@ type answer struct {
 	fallback bool // it would go to the fallback cluster instead
 	decided  bool // false if the body was refused before any decision
 }
-
-var (
-	dryRunHeaders = pairs.Append(nil, "content-type", "application/json", names.HeaderExplain, names.ExplainDryRun)
-	notPost       = refusal{
-		status:  405,
-		details: "zerohop_explain_method",
-		body:    errorBody("an explanation is asked for by POST, with the body of the request that it is about", "invalid_request_error", "method_not_allowed"),
-		headers: pairs.Append(nil, "content-type", "application/json", "allow", "POST", names.HeaderExplain, names.ExplainDryRun),
-	}
-	foreign = refusal{
-		status:  403,
-		details: "zerohop_explain_refused",
-		body:    errorBody("the address of the client is in none of the networks that may have picks explained", "permission_error", "explain_refused"),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderExplain, names.ExplainDryRun),
-	}
-)
 
 // writeAnswer writes the answer of a dry run as JSON. docs/explain.md lists its members.
 func (v *VM) writeAnswer(w *writer, s *stream, now uint64, a *answer) {

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"github.com/zerohop/zerohop/filter/pairs"
 	"github.com/zerohop/zerohop/scorers/sched"
 	"github.com/zerohop/zerohop/shared/cidr"
 	"github.com/zerohop/zerohop/shared/names"
@@ -188,7 +189,7 @@ func (v *VM) rejectDryRun(s *stream) Action {
 	if s.asked == askedByOther {
 		text = &notPost
 	}
-	v.host.Respond(text.status, text.details, text.body, text.headers)
+	v.respond(text)
 	return Pause
 }
 
@@ -196,12 +197,12 @@ func (v *VM) rejectDryRun(s *stream) Action {
 func (v *VM) answerDryRun(s *stream, now uint64, a *answer) Action {
 	w := writer{v.line[:0]}
 	v.writeAnswer(&w, s, now, a)
-	v.line = w.b
-	body := string(w.b)
+	n := len(w.b)
+	v.line = pairs.Append(w.b, headersExplain...)
 	v.releaseScanner(s)
 	v.releaseCapture(s)
 	s.d = sched.Decision{Cur: -1}
 	s.phase = phaseRefused
-	v.host.Respond(200, "zerohop_explain", body, dryRunHeaders)
+	v.host.Respond(200, "zerohop_explain", text(v.line[:n]), v.line[n:])
 	return Pause
 }

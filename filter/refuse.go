@@ -81,7 +81,7 @@ func (v *VM) without() (reason, *refusal) {
 func (v *VM) reject(s *stream, ref int32, text *refusal) Action {
 	v.letGo(s, ref)
 	s.phase = phaseRefused
-	v.host.Respond(text.status, text.details, text.body, text.headers)
+	v.respond(text)
 	return Pause
 }
 
@@ -93,47 +93,127 @@ func (v *VM) letGo(s *stream, ref int32) {
 	v.releaseCapture(s)
 }
 
-// refusal is a local response.
+// refusal is a local response: an error as OpenAI's API has it. The texts need no escapes.
 type refusal struct {
-	status        int
-	details, body string
-	headers       []byte
+	_ [0]func() // not comparable, for the size of the module
+
+	status              int
+	details             string // for Envoy's access log
+	message, kind, code string
+	headers             []string // names and values
 }
 
+// respond answers the current request with r.
+func (v *VM) respond(r *refusal) {
+	w := writer{v.line[:0]}
+	w.put(`{"error":{"message":"`)
+	w.put(r.message)
+	w.put(`","type":"`)
+	w.put(r.kind)
+	w.put(`","param":null,"code":"`)
+	w.put(r.code)
+	w.put(`"}}`)
+	n := len(w.b)
+	v.line = pairs.Append(w.b, r.headers...)
+	v.host.Respond(r.status, r.details, text(v.line[:n]), v.line[n:])
+}
+
+const overloaded = "service_unavailable_error"
+
+// Headers of several answers.
 var (
-	noEndpoints = unavailable("no_endpoints", "no endpoint is available to serve the request", "rejected-no-endpoints")
-	unreachable = unavailable("agent_unreachable", "no endpoint is known, since the agent has not been reached", "rejected-agent-unreachable")
-	tooOld      = unavailable("snapshot_too_old", "what is known of the endpoints is too old to be used", "rejected-snapshot-too-old")
-	noPods      = refusal{ // what the EPP says to a request without a body
+	headersPlain     = []string{"content-type", "application/json"}
+	headersSaturated = []string{"content-type", "application/json", names.HeaderDropReason, "rejected-saturated"}
+	headersExplain   = []string{"content-type", "application/json", names.HeaderExplain, names.ExplainDryRun}
+)
+
+var (
+	noEndpoints = refusal{
+		status:  503,
+		details: "zerohop_no_endpoints",
+		message: "no endpoint is available to serve the request", kind: overloaded, code: "no_endpoints",
+		headers: []string{"content-type", "application/json", names.HeaderDropReason, "rejected-no-endpoints"},
+	}
+	unreachable = refusal{
+		status:  503,
+		details: "zerohop_agent_unreachable",
+		message: "no endpoint is known, since the agent has not been reached", kind: overloaded, code: "agent_unreachable",
+		headers: []string{"content-type", "application/json", names.HeaderDropReason, "rejected-agent-unreachable"},
+	}
+	tooOld = refusal{
+		status:  503,
+		details: "zerohop_snapshot_too_old",
+		message: "what is known of the endpoints is too old to be used", kind: overloaded, code: "snapshot_too_old",
+		headers: []string{"content-type", "application/json", names.HeaderDropReason, "rejected-snapshot-too-old"},
+	}
+	noPods = refusal{ // what the EPP says to a request without a body
 		status:  500,
 		details: "zerohop_no_endpoints",
-		body:    errorBody("no endpoint is available to serve the request", "server_error", "no_endpoints"),
-		headers: pairs.Append(nil, "content-type", "application/json"),
+		message: "no endpoint is available to serve the request", kind: "server_error", code: "no_endpoints",
+		headers: headersPlain,
 	}
 	modelNotServed = refusal{
 		status:  429,
 		details: "zerohop_model_not_served",
-		body:    errorBody("no endpoint serves the requested model", "rate_limit_error", "model_not_served"),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+		message: "no endpoint serves the requested model", kind: "rate_limit_error", code: "model_not_served",
+		headers: headersSaturated,
 	}
 	filteredOut = refusal{
 		status:  429,
 		details: "zerohop_filtered_out",
-		body:    errorBody("no endpoint is eligible to serve the request", "rate_limit_error", "no_eligible_endpoint"),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+		message: "no endpoint is eligible to serve the request", kind: "rate_limit_error", code: "no_eligible_endpoint",
+		headers: headersSaturated,
 	}
 	noProfile = refusal{
 		status:  429,
 		details: "zerohop_no_profile",
-		body:    errorBody("no scheduling profile applies to the request", "rate_limit_error", "no_profile"),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, "rejected-saturated"),
+		message: "no scheduling profile applies to the request", kind: "rate_limit_error", code: "no_profile",
+		headers: headersSaturated,
 	}
-	denied = denial(429, "rate_limit_error", names.HeaderDropReason, "rejected-saturated")
-	// deniedEPP has the EPP's status, and no reason in a header as there.
-	deniedEPP = denial(500, "server_error")
-	notJSON   = badBody("the request body is not a JSON object", "invalid_json")
-	noPrompt  = badBody("the request body has no messages or prompt that can be served", "missing_prompt")
-	noModel   = badBody("the request body names no model", "missing_model")
+	denied = refusal{
+		status:  429,
+		details: "zerohop_denied",
+		message: "the request was not admitted", kind: "rate_limit_error", code: "denied",
+		headers: headersSaturated,
+	}
+	deniedEPP = refusal{ // with the EPP's status, and no reason in a header as there
+		status:  500,
+		details: "zerohop_denied",
+		message: "the request was not admitted", kind: "server_error", code: "denied",
+		headers: headersPlain,
+	}
+	notJSON = refusal{
+		status:  400,
+		details: "zerohop_bad_request",
+		message: "the request body is not a JSON object", kind: "invalid_request_error", code: "invalid_json",
+		headers: headersPlain,
+	}
+	noPrompt = refusal{
+		status:  400,
+		details: "zerohop_bad_request",
+		message: "the request body has no messages or prompt that can be served", kind: "invalid_request_error", code: "missing_prompt",
+		headers: headersPlain,
+	}
+	noModel = refusal{
+		status:  400,
+		details: "zerohop_bad_request",
+		message: "the request body names no model", kind: "invalid_request_error", code: "missing_model",
+		headers: headersPlain,
+	}
+	notPost = refusal{
+		status:  405,
+		details: "zerohop_explain_method",
+		message: "an explanation is asked for by POST, with the body of the request that it is about",
+		kind:    "invalid_request_error", code: "method_not_allowed",
+		headers: []string{"content-type", "application/json", "allow", "POST", names.HeaderExplain, names.ExplainDryRun},
+	}
+	foreign = refusal{
+		status:  403,
+		details: "zerohop_explain_refused",
+		message: "the address of the client is in none of the networks that may have picks explained",
+		kind:    "permission_error", code: "explain_refused",
+		headers: headersExplain,
+	}
 )
 
 // badRequest returns the answer to a body that the EPP refuses, or nil for any other. Bodies that go beyond a limit of ours are
@@ -148,36 +228,4 @@ func badRequest(r reason) *refusal {
 		return &noModel
 	}
 	return nil
-}
-
-func unavailable(code, message, dropped string) refusal {
-	return refusal{
-		status:  503,
-		details: "zerohop_" + code,
-		body:    errorBody(message, "service_unavailable_error", code),
-		headers: pairs.Append(nil, "content-type", "application/json", names.HeaderDropReason, dropped),
-	}
-}
-
-func denial(status int, kind string, headers ...string) refusal {
-	return refusal{
-		status:  status,
-		details: "zerohop_denied",
-		body:    errorBody("the request was not admitted", kind, "denied"),
-		headers: pairs.Append(nil, append([]string{"content-type", "application/json"}, headers...)...),
-	}
-}
-
-func badBody(message, code string) refusal {
-	return refusal{
-		status:  400,
-		details: "zerohop_bad_request",
-		body:    errorBody(message, "invalid_request_error", code),
-		headers: pairs.Append(nil, "content-type", "application/json"),
-	}
-}
-
-// errorBody returns an error as OpenAI's API has it. The arguments need no escapes.
-func errorBody(message, kind, code string) string {
-	return `{"error":{"message":"` + message + `","type":"` + kind + `","param":null,"code":"` + code + `"}}`
 }

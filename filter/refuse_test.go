@@ -18,7 +18,7 @@ type refusingHost struct {
 }
 
 func (h *refusingHost) Respond(status int, details, body string, headers []byte) {
-	h.status, h.details, h.body, h.headers = status, details, body, string(headers)
+	h.status, h.details, h.body, h.headers = status, details, strings.Clone(body), string(headers)
 }
 
 func (h *refusingHost) ReplaceRequestHeader(name string, _ []byte) { h.fallback = true }

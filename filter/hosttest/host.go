@@ -1,6 +1,8 @@
 package hosttest
 
 import (
+	"strings"
+
 	"github.com/zerohop/zerohop/filter"
 	"github.com/zerohop/zerohop/shared/names"
 )
@@ -266,7 +268,7 @@ func (h *Host) Respond(status int, details, body string, headers []byte) {
 	case c.attempt || c.stream.local != nil || c.stream.routed:
 		h.p.Fault("Respond: too late")
 	default:
-		c.stream.local = &Local{Status: status, Details: details, Body: body, Headers: append([]byte{}, headers...)}
+		c.stream.local = &Local{Status: status, Details: details, Body: strings.Clone(body), Headers: append([]byte{}, headers...)}
 	}
 }
 
