@@ -175,6 +175,8 @@ type inputs struct {
 var inputNames = [4]string{"waiting", "queue", "running", "kv"}
 
 // inputs fills in with what slot is scored with.
+//
+//go:noinline
 func (v *VM) inputs(in *inputs, now uint64, slot int32) {
 	e := v.sched.View()
 	*in = inputs{
@@ -187,6 +189,8 @@ func (v *VM) inputs(in *inputs, now uint64, slot int32) {
 }
 
 // writeEndpoint begins an object with the name of an endpoint.
+//
+//go:noinline
 func (v *VM) writeEndpoint(w *writer, slot int32) {
 	w.json(`{"endpoint":`, text(v.sched.Name(slot)))
 	w.json(`,"address":`, text(v.sched.Address(slot)))

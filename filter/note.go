@@ -112,7 +112,7 @@ func (v *VM) reply(s *stream) {
 	}
 	w := writer{v.line[:0]}
 	if s.d.Cur >= 0 && v.sched.Gen(s.d.Cur) == s.d.CurGen {
-		w.put(text(v.sched.Address(s.d.Cur)))
+		v.writeAddress(&w, s.d.Cur)
 	} else {
 		w.put("-")
 	}
@@ -124,6 +124,9 @@ func (v *VM) reply(s *stream) {
 }
 
 var textBusy, textHeaders = []byte(names.ExplainBusy), []byte(names.ExplainHeaders)
+
+//go:noinline
+func (v *VM) writeAddress(w *writer, slot int32) { w.put(text(v.sched.Address(slot))) }
 
 func (v *VM) noteProfile(w *writer, x *sched.Explanation, why reason, decided bool) {
 	profile := ""
@@ -150,7 +153,7 @@ func (v *VM) noteFiltered(w *writer, x *sched.Explanation) {
 	between := "; "
 	for _, r := range x.Removed {
 		w.put(between)
-		w.put(text(v.sched.Address(r.Slot)))
+		v.writeAddress(w, r.Slot)
 		w.word("=", x.Filters[r.By].Plugin)
 		between = ","
 	}
@@ -160,7 +163,7 @@ func (v *VM) noteHeld(w *writer, x *sched.Explanation) {
 	for i := range x.Held {
 		h := &x.Held[i]
 		w.between(i, ",")
-		w.put(text(v.sched.Address(h.Slot)))
+		v.writeAddress(w, h.Slot)
 		w.put("=")
 		w.put(why(h))
 		if h.Cooling {
@@ -188,7 +191,7 @@ func (v *VM) noteInputs(w *writer, now uint64, x *sched.Explanation) {
 	for i := range x.Best {
 		slot := x.Best[i].Slot
 		w.put("; ")
-		w.put(text(v.sched.Address(slot)))
+		v.writeAddress(w, slot)
 		v.inputs(&in, now, slot)
 		for k, name := range inputNames {
 			w.put(" ")
@@ -208,7 +211,7 @@ func (v *VM) noteInputs(w *writer, now uint64, x *sched.Explanation) {
 }
 
 func (v *VM) noteScores(w *writer, x *sched.Explanation, e *sched.Explained) {
-	w.put(text(v.sched.Address(e.Slot)))
+	v.writeAddress(w, e.Slot)
 	w.word(" ", text(v.sched.Name(e.Slot)))
 	w.number(" total=", e.Total)
 	for i := range e.Scores {

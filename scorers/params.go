@@ -44,6 +44,9 @@ type completer struct {
 	problems []error
 }
 
+// problem is not inlined: it has many callers, and they run once for a configuration.
+//
+//go:noinline
 func (c *completer) problem(path, text string) {
 	c.problems = append(c.problems, errors.New(path+": "+text))
 }

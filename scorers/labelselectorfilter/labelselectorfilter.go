@@ -75,18 +75,23 @@ type reader struct {
 	problems []error
 }
 
+// problem is not inlined, and nor are the two that call it: they have several callers that run once for a configuration.
+//
+//go:noinline
 func (r *reader) problem(path, what string) {
 	r.problems = append(r.problems, errors.New(path+": "+what))
 }
 
 func (r *reader) text(name string) string { return r.u.Params.String(name, "") }
 
+//go:noinline
 func (r *reader) key(path, key string) {
 	if what := checkKey(key); what != "" {
 		r.problem(path, what)
 	}
 }
 
+//go:noinline
 func (r *reader) value(path, value string) {
 	if what := checkValue(value); what != "" {
 		r.problem(path, what)

@@ -47,6 +47,8 @@ func (r *reader) fail(what string) {
 }
 
 // problem records an error about the value at the current path.
+//
+//go:noinline
 func (r *reader) problem(what string) {
 	r.problems = append(r.problems, fieldError{string(r.path), what})
 }
@@ -67,6 +69,8 @@ func (r *reader) next() byte {
 }
 
 // punct consumes c if it is the next token.
+//
+//go:noinline
 func (r *reader) punct(c byte) bool {
 	if r.next() != c || r.pos == len(r.b) {
 		return false
@@ -195,9 +199,14 @@ func (r *reader) number() string {
 	return string(r.b[start:r.pos])
 }
 
+// at reports whether c is the next byte.
+//
+//go:noinline
 func (r *reader) at(c byte) bool { return r.pos < len(r.b) && r.b[r.pos] == c }
 
 // digits reads at least one digit.
+//
+//go:noinline
 func (r *reader) digits() bool {
 	start := r.pos
 	for r.pos < len(r.b) && isDigit(r.b[r.pos]) {
