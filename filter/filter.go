@@ -73,6 +73,8 @@ type VM struct {
 
 // root is one root context.
 type root struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	id   uint32
 	kind rootKind
 }
@@ -194,7 +196,7 @@ func (v *VM) setRoot(id uint32, kind rootKind) {
 			return
 		}
 	}
-	v.roots = append(v.roots, root{id, kind})
+	v.roots = append(v.roots, root{id: id, kind: kind})
 }
 
 func (v *VM) rootKind(id uint32) rootKind {

@@ -69,6 +69,8 @@ const (
 
 // Need is data that a plugin reads.
 type Need struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Key      DataKey
 	Param    string // the parameter that names the producer; empty if none does
 	Optional bool

@@ -13,6 +13,8 @@ type Addr [16]byte
 
 // Prefix is a network.
 type Prefix struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	addr Addr
 	bits int // of the 128 that count
 	v4   bool
@@ -32,7 +34,7 @@ func Parse(s string) (Prefix, error) {
 	if !ok {
 		return Prefix{}, errors.New(strconv.Quote(s) + " is not a network like 10.0.0.0/8 or fd00::/8")
 	}
-	p := Prefix{addr, 128, v4}
+	p := Prefix{addr: addr, bits: 128, v4: v4}
 	offset, most := 0, 128
 	if v4 {
 		offset, most = mappedBits, 32

@@ -106,11 +106,11 @@ func fromGeneric(v any) *Plan {
 		Endpoints: list(o.get("endpoints"), func(o generic) Endpoint {
 			return Endpoint{
 				Name: o.get("name").string(), Address: o.get("address").string(),
-				Labels: list(o.get("labels"), func(o generic) Label { return Label{o.get("key").string(), o.get("value").string()} }),
+				Labels: list(o.get("labels"), func(o generic) Label { return Label{Key: o.get("key").string(), Value: o.get("value").string()} }),
 			}
 		}),
 		Objectives: list(o.get("objectives"), func(o generic) Objective {
-			return Objective{o.get("name").string(), o.get("priority").int()}
+			return Objective{Name: o.get("name").string(), Priority: o.get("priority").int()}
 		}),
 		Explain: Explain{Networks: list(o.get("explain").get("networks"), generic.string)},
 		Log:     Log{Chain: o.get("log").get("chain").bool()},
@@ -118,7 +118,7 @@ func fromGeneric(v any) *Plan {
 			Mode: o.get("sharing").get("mode").string(), IntervalUs: o.get("sharing").get("intervalUs").int(), LogBytes: o.get("sharing").get("logBytes").int(),
 		},
 		Attempts: Attempts{Retries: o.get("attempts").get("retries").string(), FirstByteMs: o.get("attempts").get("firstByteMs").int()},
-		Inactive: list(o.get("inactive"), func(o generic) Inactive { return Inactive{o.get("name").string(), o.get("type").string()} }),
+		Inactive: list(o.get("inactive"), func(o generic) Inactive { return Inactive{Name: o.get("name").string(), Type: o.get("type").string()} }),
 	}
 }
 
@@ -178,7 +178,7 @@ func sameParams(a, b Params) bool {
 		values[p.Name] = p
 	}
 	for _, p := range b {
-		if values[p.Name] != p {
+		if !cmp.Equal(values[p.Name], p) {
 			return false
 		}
 	}

@@ -14,6 +14,8 @@ const maxDepth = 64
 var ErrSyntax = errors.New("not valid JSON")
 
 type syntaxError struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	offset int // bytes from the start of the input
 	what   string
 }
@@ -41,7 +43,7 @@ type reader struct {
 //go:noinline
 func (r *reader) fail(what string) {
 	if r.err == nil {
-		r.err = &syntaxError{r.pos, what}
+		r.err = &syntaxError{offset: r.pos, what: what}
 	}
 	r.pos = len(r.b)
 }

@@ -12,6 +12,8 @@ type Params []Param
 
 // Param is one parameter.
 type Param struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Name string
 	Kind ParamKind
 	Num  float64 // Kind Number; Bool as 0 or 1

@@ -48,15 +48,15 @@ func sample() *Plan {
 		}},
 		ProfileHandler: "single-profile-handler",
 		Endpoints: []Endpoint{
-			{Name: "default/vllm-0", Address: "10.0.0.1:8000", Labels: []Label{{"llm-d.ai/role", "decode"}, {"zone", ""}}},
-			{Name: "default/vllm-1", Address: "[2001:db8::1]:8000", Labels: []Label{{"zone", "a \"b\""}}},
+			{Name: "default/vllm-0", Address: "10.0.0.1:8000", Labels: []Label{{Key: "llm-d.ai/role", Value: "decode"}, {Key: "zone"}}},
+			{Name: "default/vllm-1", Address: "[2001:db8::1]:8000", Labels: []Label{{Key: "zone", Value: "a \"b\""}}},
 		},
-		Objectives: []Objective{{"batch", -1}, {"chat", 7}},
+		Objectives: []Objective{{Name: "batch", Priority: -1}, {Name: "chat", Priority: 7}},
 		Explain:    Explain{Networks: []string{"10.0.0.0/8", "::1/128"}},
 		Log:        Log{Chain: true},
 		Sharing:    Sharing{Mode: SharingProcess, IntervalUs: 500, LogBytes: 65536},
 		Attempts:   Attempts{Retries: RetryUnanswered, FirstByteMs: 2000},
-		Inactive:   []Inactive{{"kv", "precise-prefix-cache-producer"}},
+		Inactive:   []Inactive{{Name: "kv", Type: "precise-prefix-cache-producer"}},
 	}
 }
 

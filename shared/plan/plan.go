@@ -111,6 +111,8 @@ type Profile struct {
 
 // Scorer is a reference to a scorer with its raw weight.
 type Scorer struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Plugin string  `json:"plugin"`
 	Weight float64 `json:"weight"`
 }
@@ -125,12 +127,16 @@ type Endpoint struct {
 
 // Label is one label of an endpoint.
 type Label struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
 // Objective gives requests that name it in a header a priority.
 type Objective struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Name     string `json:"name"`
 	Priority int    `json:"priority"` // from MinInt32 to MaxInt32; below 0 the request may be refused under load
 }
@@ -188,6 +194,8 @@ type Attempts struct {
 
 // Inactive is a plugin instance that was configured and does nothing in this version.
 type Inactive struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Name string `json:"name"`
 	Type string `json:"type"`
 }
