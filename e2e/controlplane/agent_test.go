@@ -36,7 +36,6 @@ destinationMod: list
 // TestAgent edits the configuration of the agent itself while requests are served, breaks it, restarts the agent, and looks at
 // all that through "zerohop status".
 func TestAgent(t *testing.T) {
-	const workers = 2
 	b := traffic.Start(t, traffic.Options{Sim: traffic.Instant(), Options: harness.Options{Concurrency: workers}})
 	first := inForceEverywhere(t, b, "", workers)
 	l := startLoad(t, b.URL(), 4)

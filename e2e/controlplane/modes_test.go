@@ -17,11 +17,8 @@ import (
 	"github.com/zerohop/zerohop/xds/controlplane"
 )
 
-// TestModesSwitchUnderLoad goes through the destination modes by plans alone. No request may fail, and each mode has to use
-// its cluster.
-func TestModesSwitchUnderLoad(t *testing.T) {
-	b := start(t, 3, harness.Options{Concurrency: 2})
-	b.setEndpoints()
+// modesSwitch goes through the destination modes by plans alone. No request may fail, and each mode has to use its cluster.
+func modesSwitch(t *testing.T, b *bed) {
 	l := startLoad(t, b.URL(), 8)
 	modes := []struct{ mode, cluster string }{
 		{plan.DestinationHeader, "zerohop_destination"},
@@ -34,7 +31,7 @@ func TestModesSwitchUnderLoad(t *testing.T) {
 	for _, m := range modes {
 		p := b.plan(t, inMode(m.mode))
 		b.control.SetPlan(p)
-		b.waitInForce(t, p, 2)
+		b.waitInForce(t, p, workers)
 		l.more(t, 100)
 		r := b.Do(t, traffic.Request{Body: []byte(chat)})
 		if e := b.Entry(t, r.ID); r.Status != 200 || e.String("cluster") != m.cluster {
@@ -46,14 +43,35 @@ func TestModesSwitchUnderLoad(t *testing.T) {
 	}
 }
 
-// listed starts a bed in mode list with n endpoints.
-func listed(t *testing.T, n int, edit func(*config.Config)) *bed {
-	t.Helper()
-	b := start(t, n, harness.Options{})
+// TestList goes through what Envoy and the filter do in mode list, on one Envoy.
+func TestList(t *testing.T) {
+	b := start(t, 4, harness.Options{})
 	b.setEndpoints()
 	b.control.waitNode(t, "the endpoints", func(n controlplane.NodeStatus) bool { return n.Endpoints.Acked != "" })
-	b.useList(t, edit)
-	return b
+	all := b.Sims
+	for i, tt := range []struct {
+		name  string
+		sims  int // that the plan has, and Envoy at first
+		retry string
+		run   func(t *testing.T, b *bed, sims harness.Sims)
+	}{
+		{"draining is reachable", 2, plan.RetryUnsent, drainingIsReachable},
+		{"list of unknown", 3, plan.RetryUnsent, listOfUnknown},
+		{"fallback avoids", 2, plan.RetryUnsent, fallbackAvoids},
+		{"removed endpoint finishes", 3, plan.RetryUnsent, removedEndpointFinishes},
+		{"goes on", 3, plan.RetryUnanswered, listGoesOn}, // leaves cool-downs
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b.Sims = all[:tt.sims]
+			b.changeEndpoints(t, b.members())
+			b.useList(t, func(c *config.Config) {
+				// Another bound makes it another plan: endpoints alone do not.
+				c.Zerohop.Bounds.Endpoints, c.Zerohop.Attempts.Retries = 512+i, tt.retry
+			})
+			b.Sims = all
+			tt.run(t, b, all[:tt.sims])
+		})
+	}
 }
 
 // useList makes the plan one with mode list.
@@ -61,21 +79,18 @@ func (b *bed) useList(t *testing.T, edit func(*config.Config)) {
 	t.Helper()
 	p := b.plan(t, func(c *config.Config) {
 		c.Zerohop.DestinationMode = plan.DestinationList
-		if edit != nil {
-			edit(c)
-		}
+		edit(c)
 	})
 	b.control.SetPlan(p)
 	b.waitInForce(t, p, 1)
 }
 
-// TestListGoesOn breaks one endpoint after another. Each request goes down its list, and the endpoint that the filter says
+// listGoesOn breaks one endpoint after another. Each request goes down its list, and the endpoint that the filter says
 // is the one that served. The model server does not see the list.
-func TestListGoesOn(t *testing.T) {
-	b := listed(t, 3, func(c *config.Config) { c.Zerohop.Attempts.Retries = plan.RetryUnanswered })
+func listGoesOn(t *testing.T, b *bed, sims harness.Sims) {
 	for broken := range 3 {
 		if broken > 0 {
-			traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestStatus, Status: 503}}, b.Sims[broken-1])
+			traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestStatus, Status: 503}}, sims[broken-1])
 		}
 		for range 20 {
 			r := b.Do(t, traffic.Request{Body: []byte(chat)})
@@ -100,22 +115,16 @@ func TestListGoesOn(t *testing.T) {
 	b.Heal(t)
 }
 
-// TestListOfUnknown sends a list of which Envoy does not know the first: EDS is behind, as when an endpoint has just come.
-func TestListOfUnknown(t *testing.T) {
-	b := listed(t, 3, nil)
-	b.changeEndpoints(t, []controlplane.Endpoint{{Address: b.Sims[2].Addr()}})
-	b.served(t, 12, b.Sims[2].Name())
+// listOfUnknown sends a list of which Envoy does not know the first: EDS is behind, as when an endpoint has just come.
+func listOfUnknown(t *testing.T, b *bed, sims harness.Sims) {
+	b.changeEndpoints(t, []controlplane.Endpoint{{Address: sims[2].Addr()}})
+	b.served(t, 12, sims[2].Name())
 }
 
-// TestFallbackAvoids checks what Envoy offers its fallback: not a draining endpoint, not one that is said to be unhealthy.
-// Envoy knows the endpoints 2 and 3 only, and the plan 0 and 1, so that every request falls back.
-func TestFallbackAvoids(t *testing.T) {
-	b := listed(t, 4, nil)
+// fallbackAvoids checks what Envoy offers its fallback: not a draining endpoint, not one that is said to be unhealthy. Envoy knows
+// the endpoints 2 and 3 only, and the plan 0 and 1, so that every request falls back.
+func fallbackAvoids(t *testing.T, b *bed, _ harness.Sims) {
 	known := b.Sims
-	b.Sims = known[:2]
-	// Another bound makes it another plan: endpoints alone do not.
-	b.useList(t, func(c *config.Config) { c.Zerohop.Bounds.Endpoints = 512 })
-	b.Sims = known
 	for _, tt := range []struct {
 		name   string
 		health controlplane.Health
@@ -132,11 +141,10 @@ func TestFallbackAvoids(t *testing.T) {
 	}
 }
 
-// TestDrainingIsReachable checks that the state of an endpoint concerns the fallback alone: what the filter picks is used.
-func TestDrainingIsReachable(t *testing.T) {
-	b := listed(t, 2, nil)
-	b.changeEndpoints(t, b.members(controlplane.Draining, controlplane.Unhealthy))
-	b.served(t, 30, b.Sims[0].Name(), b.Sims[1].Name())
+// drainingIsReachable checks that the state of an endpoint concerns the fallback alone: what the filter picks is used.
+func drainingIsReachable(t *testing.T, b *bed, sims harness.Sims) {
+	b.changeEndpoints(t, b.members(controlplane.Draining, controlplane.Unhealthy)[:len(sims)])
+	b.served(t, 30, sims[0].Name(), sims[1].Name())
 }
 
 // served sends n requests and checks who answers. Envoy says that it has endpoints just before its workers have them, so that
@@ -166,10 +174,9 @@ func (b *bed) servers(t *testing.T, n int) []string {
 	return slices.Compact(names)
 }
 
-// TestRemovedEndpointFinishes takes endpoints away from Envoy while they serve: what they serve goes on.
-func TestRemovedEndpointFinishes(t *testing.T) {
-	b := listed(t, 3, nil)
-	traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestHang}}, b.Sims...)
+// removedEndpointFinishes takes endpoints away from Envoy while they serve: what they serve goes on.
+func removedEndpointFinishes(t *testing.T, b *bed, sims harness.Sims) {
+	traffic.Break(t, simserver.Faults{Request: simserver.RequestFault{Mode: simserver.RequestHang}}, sims...)
 	const n = 6
 	ended := make(chan error, n)
 	for range n {
@@ -185,7 +192,7 @@ func TestRemovedEndpointFinishes(t *testing.T) {
 		}
 		return nil
 	})
-	b.changeEndpoints(t, b.members(controlplane.Draining, controlplane.Draining, controlplane.Draining))
+	b.changeEndpoints(t, b.members(controlplane.Draining, controlplane.Draining, controlplane.Draining)[:len(sims)])
 	b.changeEndpoints(t, []controlplane.Endpoint{{Address: "127.0.0.1:9"}})
 	b.Heal(t)
 	for range n {

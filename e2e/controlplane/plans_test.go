@@ -50,11 +50,19 @@ func weight(w float64) func(*config.Config) {
 	return func(c *config.Config) { c.Profiles[0].Scorers[0].Weight = w }
 }
 
-// TestPlansReachAllWorkers edits the plan while requests are served. None may fail, and every worker has to follow.
-func TestPlansReachAllWorkers(t *testing.T) {
-	const workers = 2
+// workers is how many workers an Envoy has that is sent plans under load.
+const workers = 2
+
+// TestUnderLoad sends plans while requests are served.
+func TestUnderLoad(t *testing.T) {
 	b := start(t, 3, harness.Options{Concurrency: workers})
 	b.setEndpoints()
+	t.Run("plans reach all workers", func(t *testing.T) { plansReach(t, b) })
+	t.Run("modes switch", func(t *testing.T) { modesSwitch(t, b) })
+}
+
+// plansReach edits the plan. No request may fail, and every worker has to follow.
+func plansReach(t *testing.T, b *bed) {
 	l := startLoad(t, b.URL(), 8)
 	for i := range 5 {
 		p := b.plan(t, weight(float64(i+10)))
