@@ -3,7 +3,12 @@
 // what it is asked to append.
 package pairs
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/zerohop/zerohop/shared/word"
+)
 
 // Reader walks over a serialized header map in place.
 type Reader struct {
@@ -31,18 +36,18 @@ func (r *Reader) Next() (key, value []byte, ok bool) {
 	if r.size >= r.end {
 		return nil, nil, false
 	}
-	kn := int(binary.LittleEndian.Uint32(r.b[r.size:]))
-	vn := int(binary.LittleEndian.Uint32(r.b[r.size+4:]))
-	rest := len(r.b) - r.data
-	if kn < 0 || vn < 0 || kn > rest-2 || vn > rest-2-kn {
+	p := unsafe.Pointer(unsafe.SliceData(r.b))
+	lens := word.Load(p, r.size) // ends at or before r.end <= len(r.b)
+	kn, vn := lens&0xffffffff, lens>>32
+	if kn+vn+2 > uint64(len(r.b)-r.data) {
 		r.size = r.end
 		return nil, nil, false
 	}
 	k := r.data
-	v := k + kn + 1
+	v := k + int(kn) + 1 // below len(r.b), since there is a NUL behind the value
 	r.size += 8
-	r.data = v + vn + 1
-	return r.b[k : k+kn : k+kn], r.b[v : v+vn : v+vn], true
+	r.data = v + int(vn) + 1
+	return word.Bytes(p, k, int(kn)), word.Bytes(p, v, int(vn)), true
 }
 
 // Append appends the serialized map of kv, which holds keys and values in turn, to dst.

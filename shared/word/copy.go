@@ -6,7 +6,7 @@ const most = 1 << 30 // the masks with it spare the checks
 
 // Bytes returns the n bytes at p+off, at least none and less than 1<<30. There has to be a byte at p+off even if n is 0.
 func Bytes(p unsafe.Pointer, off, n int) []byte {
-	return (*[most]byte)(unsafe.Add(p, off))[:n&(most-1)]
+	return (*[most]byte)(unsafe.Add(p, off))[: n&(most-1) : n&(most-1)]
 }
 
 // Copy copies n bytes, at least none and less than 1<<30, from src to dst, which may overlap. Neither is nil.

@@ -42,6 +42,9 @@ func TestCopy(t *testing.T) {
 				want = got
 				copy(want[to:to+n], want[from:from+n])
 				p := unsafe.Pointer(&got)
+				if b := Bytes(p, from, n); string(b) != string(got[from:from+n]) || cap(b) != n {
+					t.Errorf("%d bytes at %d: %v with room for %d", n, from, b, cap(b))
+				}
 				if Copy(unsafe.Add(p, to), unsafe.Add(p, from), n); got != want {
 					t.Errorf("%d bytes from %d to %d: %v, want %v", n, from, to, got, want)
 				}
