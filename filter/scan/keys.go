@@ -18,10 +18,10 @@ const (
 	keyRole
 	keyContent
 	keyText
-	// The end of these values means something, see endMember.
 	keyStream
 	keyMaxTokens
 	keyMaxCompletion
+	// The end of these values means something, see endMember.
 	keyTools
 	keyType
 	keyName // no key, but the value is the name of the next one

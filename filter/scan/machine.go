@@ -109,8 +109,20 @@ var steps = [16][16]state{
 type value struct {
 	_ [0]func() // not comparable, for the size of the module
 
-	start, end int
+	start, end int // end is 0 until the value has ended
+	num        uint64
 	kind       kind
+}
+
+// notCount is the num of a number that is no non-negative integer.
+const notCount = maxNum + 1
+
+// count returns the non-negative integer that v is.
+func (v *value) count() (n int, ok bool) {
+	if v.kind != kindNumber || v.end == 0 || v.num == notCount {
+		return 0, false
+	}
+	return int(v.num), true
 }
 
 // machine is the state of one pass over a part of the body. It holds no pointer and can stop at any byte.
@@ -127,13 +139,16 @@ type machine struct {
 	// A careful machine puts off every value until the end of its object, so that the last of equal keys counts.
 	careful bool
 
-	cur    key  // key whose value is next or being read
-	kind   kind // type of the value being read
-	sink   sink
-	escape uint8 // place within an escape, see strings.go
-	quoted bool  // inside a string while skipping
-	tokens bool  // the prompt list holds token ids
-	text   bool  // the type of the part is "text"
+	cur  key    // key whose value is next or being read
+	open uint16 // by key, a bit: the value is taken as it comes, without ado
+	// What is open in a message at first: the role, in a careful machine nothing.
+	openMessage uint16
+	kind        kind // type of the value being read
+	sink        sink
+	escape      uint8 // place within an escape, see strings.go
+	quoted      bool  // inside a string while skipping
+	tokens      bool  // the prompt list holds token ids
+	text        bool  // the type of the part is "text"
 
 	integer bool   // the number has only digits so far
 	num     uint64 // value of the number being read, at most maxNum; or the first bytes of a literal

@@ -34,6 +34,9 @@ func (s *Scanner) window(off, end int) []byte {
 func (s *Scanner) readAgain(m *machine, c container, k key, v value) {
 	next := &s.level[m.level+1]
 	*next = machine{level: m.level + 1, off: v.start, state: wantValue, ctx: c, cur: k, home: c, careful: m.careful}
+	if !m.careful {
+		next.openMessage = 1 << keyRole
+	}
 	s.feed(next, v.end)
 	if next.state != done {
 		s.fail(NotJSON) // the value was skipped before, and skipping checks less

@@ -63,9 +63,16 @@ type Scratch struct {
 // Scanner scans one body. It is reused by Reset; its buffers grow to the largest body seen and stay: eight bytes a block,
 // and 7 KB, plus a Scratch of its own unless it was given one to share.
 type Scanner struct {
-	hash    blockhash.Builder
-	scratch *Scratch
-	api     API
+	result        Result
+	finished      bool
+	api           API
+	unsupported   bool // a prompt value of a form that is not supported
+	again         bool // a key of the prompt stands twice: only careful reading is right
+	lateTools     bool // tools stand behind messages
+	putOff        bool // messages were skipped, see startMessages
+	toolsVerbatim bool
+	elems         int // messages, or elements of a prompt list
+	scratch       *Scratch
 
 	// The bytes at hand: the body from winOff on. gen counts replacements, so that whoever runs over a window notices
 	// that it is gone.
@@ -75,38 +82,18 @@ type Scanner struct {
 	gen    int
 	size   int // bytes of the body so far
 
+	hash blockhash.Builder
 	// One machine per level of reading again: the body, the messages, one content, one text. More cannot be put off.
-	level    [4]machine
-	result   Result
-	finished bool
-
-	model, salt   field
-	stream        bool
-	maxTokens     count
-	maxCompletion count
-	elems         int  // messages, or elements of a prompt list
-	unsupported   bool // a prompt value of a form that is not supported
-	again         bool // a key of the prompt stands twice: only careful reading is right
-	lateTools     bool // tools stand behind messages
-	putOff        bool // messages were skipped, see startMessages
-	toolsVerbatim bool
+	level       [4]machine
+	model, salt field
 }
 
 // field is a string value that is kept.
 type field struct {
 	_ [0]func() // not comparable, for the size of the module
 
-	n       int // MaxField+1 if it is longer than MaxField
-	present bool
-	b       [MaxField]byte
-}
-
-// count is a number that is kept if it is a non-negative integer.
-type count struct {
-	_ [0]func() // not comparable, for the size of the module
-
-	n       int
-	present bool
+	n int // MaxField+1 if it is longer than MaxField
+	b [MaxField]byte
 }
 
 // Share makes s use sc, together with other scanners on the same thread. Without it s makes its own at the first Reset.
@@ -121,11 +108,12 @@ func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) {
 	s.hash.Reset(blockTokens, maxBlocks)
 	s.api = api
 	s.size = 0
-	s.level[0] = machine{state: wantObject, ctx: inBody}
+	s.level[0] = machine{state: wantObject, ctx: inBody, open: openBody, openMessage: 1 << keyRole}
+	if s.scratch.expectLate {
+		s.level[0].open = openBody &^ (1 << keyMessages)
+	}
 	s.result, s.finished = OK, false
-	s.model.clear()
-	s.salt.clear()
-	s.stream, s.maxTokens, s.maxCompletion = false, count{}, count{}
+	s.model.n, s.salt.n = 0, 0
 	s.elems, s.unsupported, s.again = 0, false, false
 	s.lateTools, s.toolsVerbatim, s.putOff = false, false, false
 }
@@ -170,7 +158,7 @@ func (s *Scanner) Finish(src Source) Result {
 			s.result = FieldTooBig
 		case s.unsupported || !s.hasPrompt(m.val[k&15].kind):
 			s.result = NoPrompt
-		case !s.model.present:
+		case m.val[keyModel].kind != kindString:
 			s.result = NoModel
 		default:
 			return OK
@@ -192,6 +180,8 @@ func (s *Scanner) complete(src Source, k key) {
 }
 
 // refuse leaves no prompt behind, and says why if the body ended too early.
+//
+//go:noinline
 func (s *Scanner) refuse() {
 	if m := &s.level[0]; s.result == OK {
 		s.result = Truncated
@@ -217,14 +207,18 @@ func (s *Scanner) Model() []byte { return s.model.bytes() }
 func (s *Scanner) Salt() []byte { return s.salt.bytes() }
 
 // Stream reports whether "stream": true was given.
-func (s *Scanner) Stream() bool { return s.stream }
+func (s *Scanner) Stream() bool {
+	v := &s.level[0].val[keyStream]
+	return v.kind == kindTrue && v.end != 0
+}
 
 // MaxTokens returns max_completion_tokens (chat only) or else max_tokens; 0 if absent. It is at most 1<<32.
 func (s *Scanner) MaxTokens() int {
-	if s.maxCompletion.present && s.api == Chat {
-		return s.maxCompletion.n
+	if n, ok := s.level[0].val[keyMaxCompletion].count(); ok && s.api == Chat {
+		return n
 	}
-	return s.maxTokens.n
+	n, _ := s.level[0].val[keyMaxTokens].count()
+	return n
 }
 
 // Tokens returns the estimated number of prompt tokens, beyond maxBlocks included.
@@ -250,9 +244,6 @@ func (s *Scanner) fail(r Result) {
 		s.result = r
 	}
 }
-
-// clear forgets the value.
-func (f *field) clear() { f.n, f.present = 0, false }
 
 // bytes returns the value, nothing if it did not fit.
 func (f *field) bytes() []byte {

@@ -118,6 +118,10 @@ func (s *Scanner) scalarBytes(m *machine, b []byte, i int) int {
 				s.fail(NotJSON)
 				return i
 			}
+			if !m.integer {
+				num = notCount
+			}
+			m.val[m.cur&15].num = num // nobody asks if that was no number
 			s.endValue(m, m.off+i)
 			return i
 		case m.kind != kindNumber:

@@ -10,18 +10,34 @@ var (
 	containers = [16]container{keyMessages: inMessages, keyPrompt: inPrompt, keyContent: inContent}
 )
 
-// startValue begins the value whose first byte, at offset at, is c.
+// openBody holds the keys of a body that are open at first, those of both dialects.
+const openBody = 1<<keyModel | 1<<keySalt | 1<<keyMessages | 1<<keyPrompt | 1<<keyStream | 1<<keyMaxTokens | 1<<keyMaxCompletion | 1<<keyTools
+
+// startValue begins the value whose first byte, at offset at, is c. It decides what becomes of it: the sink if it is a string,
+// the container to enter if it is an object or array.
 func (s *Scanner) startValue(m *machine, c byte, at int) {
 	k := kindOf[c]
 	m.kind = k
 	to, into := sinkNone, nowhere
-	switch {
+	switch bit := uint16(1) << (m.cur & 15); {
 	case m.ctx == inMessages && k == kindObject: // as all of them are
 		s.elems++
 		m.val[keyRole].kind, m.val[keyContent].kind = kindNone, kindNone
+		m.open = m.open&^(1<<keyRole|1<<keyContent) | m.openMessage
 		into = inMessage
 	case m.ctx >= inMessages:
 		to, into = s.routeElem(m)
+	case m.open&bit != 0:
+		m.open &^= bit
+		if m.cur == keyRole {
+			m.open |= 1 << keyContent
+		}
+		v := &m.val[m.cur&15]
+		v.start, v.kind = at, k
+		to = sinks[m.cur&15]
+		if k == kindArray {
+			into = containers[m.cur&15]
+		}
 	case m.cur != keyOther:
 		to, into = s.route(m, at)
 	}
@@ -48,107 +64,98 @@ func (s *Scanner) startValue(m *machine, c byte, at int) {
 	}
 }
 
-// route notes where the value of a key with a meaning is, and decides what becomes of it: the sink if it is a string, the
-// container to enter if it is an array.
-func (s *Scanner) route(m *machine, at int) (to sink, into container) {
-	v := &m.val[m.cur&15]
-	repeated := v.kind != kindNone
-	v.start, v.kind = at, m.kind
-	if repeated || m.careful || m.ctx == m.home {
-		return s.routeAgain(m, repeated)
-	}
-	to = sinks[m.cur&15]
-	if m.kind == kindArray {
-		into = containers[m.cur&15]
-	}
-	switch m.cur {
-	case keyModel:
-		s.model.present = m.kind == kindString
-	case keyContent:
-		if m.val[keyRole].kind == kindNone { // content that comes first waits for the role
-			return sinkNone, nowhere
+// routeElem routes an element other than a message: it enters a part and forgets the members of the one before.
+func (s *Scanner) routeElem(m *machine) (sink, container) {
+	switch {
+	case m.ctx == inPrompt:
+		return s.routePrompt(m), nowhere
+	case m.ctx == inMessages:
+		s.elems++
+	case m.kind == kindObject:
+		m.text = false
+		m.val[keyType].kind, m.val[keyText].kind = kindNone, kindNone
+		m.open &^= 1<<keyType | 1<<keyText
+		if !m.careful {
+			m.open |= 1 << keyType
 		}
-	case keyText:
-		if !m.text { // so does text for the type
-			return sinkNone, nowhere
-		}
-	case keyMessages:
-		// They are not hashed as they pass if they are bound to be read again because tools will follow. That is guessed
-		// from the body before this one, since a client writes all its bodies in one order; a wrong guess costs one more
-		// reading.
-		if m.kind == kindArray && s.scratch.expectLate && m.val[keyTools].kind == kindNone {
-			s.putOff = true
-			return sinkNone, nowhere
-		}
+		return sinkNone, inPart
 	}
-	return to, into
+	s.unsupported = true
+	return sinkNone, nowhere
 }
 
-// routeAgain is route for a key that stands twice, for a value that was put off and is taken now, and for a careful machine.
-func (s *Scanner) routeAgain(m *machine, repeated bool) (sink, container) {
-	direct := m.ctx == m.home
-	into := nowhere
-	if m.kind == kindArray {
-		into = containers[m.cur&15]
+// routePrompt routes an element of a prompt list. All are strings or all are token ids, as the first one is.
+func (s *Scanner) routePrompt(m *machine) sink {
+	s.elems++
+	if s.elems == 1 {
+		m.tokens = m.kind == kindNumber
 	}
+	want := kindString
+	if m.tokens {
+		want = kindNumber
+	}
+	if m.kind != want {
+		s.unsupported = true
+	}
+	return sinkPrompt
+}
+
+// route routes the value of a key with a meaning that is not open: one that stands twice, was put off and is taken now, or has
+// to wait.
+func (s *Scanner) route(m *machine, at int) (to sink, into container) {
+	v := &m.val[m.cur&15]
+	repeated, take := v.kind != kindNone, m.ctx == m.home
+	*v = value{start: at, kind: m.kind}
 	switch m.cur {
 	case keyModel:
-		s.model.clear()
-		s.model.present = m.kind == kindString
+		s.model.n = 0
 		return sinkModel, nowhere
 	case keySalt:
-		s.salt.clear()
+		s.salt.n = 0
 		return sinkSalt, nowhere
-	case keyStream:
-		s.stream = false
-	case keyMaxTokens:
-		s.maxTokens = count{}
-	case keyMaxCompletion:
-		s.maxCompletion = count{}
 	case keyTools, keyPrompt:
 		s.again = s.again || repeated
 	case keyMessages:
 		s.again = s.again || (repeated && m.kind == kindArray)
+		take = take || (!repeated && s.startMessages(m))
 	case keyType:
 		s.again = s.again || (repeated && !m.careful)
 		m.text = false
+		m.open &^= 1 << keyText
 		return sinkSmall, nowhere
-	default:
+	case keyRole, keyContent, keyText:
 		s.again = s.again || (repeated && !m.careful)
-	}
-	if direct {
-		return sinkPrompt, into
-	}
-	return sinkNone, nowhere
-}
-
-// routeElem routes an element: it enters an object and forgets the members of the one before. The elements of a prompt are
-// all strings or all token ids, as the first one is.
-func (s *Scanner) routeElem(m *machine) (sink, container) {
-	if m.ctx == inPrompt {
-		s.elems++
-		if s.elems == 1 {
-			m.tokens = m.kind == kindNumber
+		take = take || (!repeated && !m.careful && m.ready())
+		if m.cur == keyContent {
+			m.open &^= 1 << keyRole // else that would open content, which stands here
 		}
-		want := kindString
-		if m.tokens {
-			want = kindNumber
-		}
-		if m.kind != want {
-			s.unsupported = true
-		}
-		return sinkPrompt, nowhere
 	}
-	if m.ctx == inMessages {
-		s.elems++
-	}
-	m.text = false
-	if m.kind != kindObject {
-		s.unsupported = true
+	if !take {
 		return sinkNone, nowhere
 	}
-	m.val[keyType].kind, m.val[keyText].kind = kindNone, kindNone
-	return sinkNone, inPart
+	if m.kind == kindArray {
+		into = containers[m.cur&15]
+	}
+	return sinks[m.cur&15], into
+}
+
+// startMessages decides whether the messages are hashed as they pass. They are not if they are bound to be read again because
+// tools will follow. That is guessed from the body before this one, since a client writes all its bodies in one order; a wrong
+// guess costs one more reading.
+func (s *Scanner) startMessages(m *machine) bool {
+	s.putOff = m.kind == kindArray && s.scratch.expectLate && m.val[keyTools].kind == kindNone
+	return !s.putOff
+}
+
+// ready reports whether what has to stand before the value of cur did: the role before content, the type before text.
+func (m *machine) ready() bool {
+	switch m.cur {
+	case keyContent:
+		return m.val[keyRole].kind != kindNone
+	case keyText:
+		return m.text
+	}
+	return true
 }
 
 // endValue takes the end of a value; end is the offset behind it.
@@ -164,7 +171,7 @@ func (s *Scanner) endValue(m *machine, end int) {
 	default:
 		m.state = wantComma
 		m.val[m.cur&15].end = end // that of keyOther is never looked at
-		if m.cur >= keyStream {
+		if m.cur >= keyTools {
 			s.endMember(m)
 		}
 	}
@@ -179,33 +186,16 @@ func (s *Scanner) endPrompt(m *machine) {
 	s.hash.EndPrompt()
 }
 
-// endMember takes the end of the value of a key from keyStream on.
+// endMember takes the end of the value of a key from keyTools on.
 func (s *Scanner) endMember(m *machine) {
-	c := &s.maxTokens
-	switch m.cur {
-	case keyMaxTokens:
-	case keyMaxCompletion:
-		c = &s.maxCompletion
-	case keyStream:
-		s.stream = m.kind == kindTrue
-		return
-	default:
-		s.endOther(m)
-		return
-	}
-	c.n, c.present = 0, m.kind == kindNumber && m.integer
-	if c.present {
-		c.n = int(m.num)
-	}
-}
-
-// endOther is endMember for the keys from keyTools on.
-func (s *Scanner) endOther(m *machine) {
 	switch m.cur {
 	case keyTools:
 		s.endTools(m)
 	case keyType:
 		m.text = m.kind == kindString && string(m.smallBytes()) == "text"
+		if m.text && !m.careful && m.val[keyText].kind == kindNone {
+			m.open |= 1 << keyText
+		}
 	case keyName:
 		s.endKey(m)
 	}
