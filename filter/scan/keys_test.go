@@ -5,35 +5,33 @@ import (
 	"testing"
 )
 
-// TestWords spells the constants that stand for parts of names.
+// TestWords spells the numbers that stand for names and literals.
 func TestWords(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		word uint64
-	}{
-		{`role"`, wordRole},
-		{`content"`, wordContent},
-		{`type"`, wordType},
-		{`text"`, wordText},
-		{`model"`, wordModel},
-		{`stream"`, wordStream},
-		{`tools"`, wordTools},
-		{`prompt"`, wordPrompt},
-		{`messages`, wordMessage},
-		{`max_toke`, wordMaxToke},
-		{`max_comp`, wordMaxComp},
-		{`letion_t`, wordLetionT},
-		{`_tokens"`, wordTokens},
-		{`cache_sa`, wordCacheSa},
-		{`he_salt"`, wordHeSalt},
-		{`eurt`, literals[kindTrue]},
-		{`eslaf`, literals[kindFalse]},
-		{`llun`, literals[kindNull]},
-	} {
+	wordOf := func(text string) uint64 {
 		var b [8]byte
-		copy(b[:], c.text)
-		if want := binary.LittleEndian.Uint64(b[:]); c.word != want {
-			t.Errorf("%s is %#x, want %#x", c.text, c.word, want)
+		copy(b[:], text)
+		return binary.LittleEndian.Uint64(b[:])
+	}
+	for k, name := range map[key]string{
+		keyRole: "role", keyContent: "content", keyModel: "model", keyMessages: "messages", keyText: "text", keyStream: "stream",
+		keyMaxTokens: "max_tokens", keyMaxCompletion: "max_completion_tokens", keyPrompt: "prompt", keySalt: "cache_salt",
+		keyTools: "tools", keyType: "type",
+	} {
+		quoted, tail, length := name+`"`, uint64(0), 0
+		if len(name) > 7 {
+			tail, length = wordOf(quoted[len(quoted)-8:]), len(name)
+			quoted = quoted[:8]
+		}
+		if words[k] != wordOf(quoted) || tails[k] != tail || int(lengths[k]) != length {
+			t.Errorf("%s: %#x, %#x and %d", name, words[k], tails[k], lengths[k])
+		}
+	}
+	if want := wordOf("letion_t"); midMaxCompletion != want {
+		t.Errorf("letion_t: %#x, want %#x", uint64(midMaxCompletion), want)
+	}
+	for k, text := range map[kind]string{kindTrue: "eurt", kindFalse: "eslaf", kindNull: "llun"} {
+		if literals[k] != wordOf(text) {
+			t.Errorf("%s: %#x", text, literals[k])
 		}
 	}
 }

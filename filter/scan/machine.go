@@ -215,6 +215,14 @@ func (s *Scanner) member(m *machine, b []byte, i int) int {
 	if *(*byte)(unsafe.Add(p, end)) != '"' { // end < len(b)
 		return i
 	}
-	m.cur, m.state = keyOf(s.api, m.ctx, w, unsafe.Add(p, i), end-i), wantColon
+	k, n := keyRole, end-i
+	for k < keyName && words[k&15] != w {
+		k++
+	}
+	if homes[s.api&1][k&15] != m.ctx || (n >= 8 && (n != int(lengths[k&15]) || word.Load(p, end-7) != tails[k&15] ||
+		(k == keyMaxCompletion && word.Load(p, i+8) != midMaxCompletion))) {
+		k = keyOther
+	}
+	m.cur, m.state = k, wantColon
 	return end + 1
 }

@@ -82,10 +82,10 @@ type Scanner struct {
 	gen    int
 	size   int // bytes of the body so far
 
-	hash blockhash.Builder
-	// One machine per level of reading again: the body, the messages, one content, one text. More cannot be put off.
-	level       [4]machine
+	hash        blockhash.Builder
 	model, salt field
+	// One machine per level of reading again: the body, the messages, one content, one text. More cannot be put off.
+	level [4]machine
 }
 
 // field is a string value that is kept.
@@ -131,7 +131,7 @@ func (s *Scanner) Write(b []byte, src Source) {
 	if m.off < s.size && s.result == OK {
 		s.feed(m, s.size) // the window was replaced
 	}
-	s.src, s.win = nil, nil
+	s.win = nil
 }
 
 // Finish ends the body and returns the result. On anything but OK no prompt is reported, while Model, Stream and MaxTokens
@@ -152,20 +152,37 @@ func (s *Scanner) Finish(src Source) Result {
 			s.complete(src, k)
 		}
 		s.hash.EndPrompt()
-		switch {
-		case s.result != OK:
-		case s.model.n > MaxField || s.salt.n > MaxField:
-			s.result = FieldTooBig
-		case s.unsupported || !s.hasPrompt(m.val[k&15].kind):
-			s.result = NoPrompt
-		case m.val[keyModel].kind != kindString:
-			s.result = NoModel
-		default:
+		if s.result == OK && s.model.n <= MaxField && s.salt.n <= MaxField && !s.unsupported &&
+			m.val[k&15].kind == kindArray && s.elems > 0 && m.val[keyModel].kind == kindString {
 			return OK
 		}
 	}
-	s.refuse()
+	s.conclude()
 	return s.result
+}
+
+// conclude is the end of a body that is not an array of messages or prompts and a model name. It says what is missing, and
+// leaves no prompt behind then.
+//
+//go:noinline
+func (s *Scanner) conclude() {
+	m := &s.level[0]
+	switch {
+	case s.result != OK:
+	case m.state == wantObject:
+		s.result = NotJSON
+	case m.state != done:
+		s.result = Truncated
+	case s.model.n > MaxField || s.salt.n > MaxField:
+		s.result = FieldTooBig
+	case s.unsupported || !s.hasPrompt():
+		s.result = NoPrompt
+	case m.val[keyModel].kind != kindString:
+		s.result = NoModel
+	}
+	if s.result != OK {
+		s.hash.Clear()
+	}
 }
 
 // complete reads again what stood in the wrong place; k is the key of the prompt.
@@ -176,26 +193,16 @@ func (s *Scanner) complete(src Source, k key) {
 	if s.again && !careful { // messages that were put off turn out to have equal keys
 		s.reread(prompt)
 	}
-	s.src, s.win = nil, nil
+	s.win = nil
 }
 
-// refuse leaves no prompt behind, and says why if the body ended too early.
-//
-//go:noinline
-func (s *Scanner) refuse() {
-	if m := &s.level[0]; s.result == OK {
-		s.result = Truncated
-		if m.state == wantObject {
-			s.result = NotJSON
+// hasPrompt reports whether the messages or prompt amount to a prompt.
+func (s *Scanner) hasPrompt() bool {
+	k := s.level[0].val[keyMessages].kind
+	if s.api == Completions {
+		if k = s.level[0].val[keyPrompt].kind; k == kindString {
+			return s.hash.Tokens() > 0
 		}
-	}
-	s.hash.Clear()
-}
-
-// hasPrompt reports whether a messages or prompt value of this kind amounts to a prompt.
-func (s *Scanner) hasPrompt(k kind) bool {
-	if k == kindString && s.api == Completions {
-		return s.hash.Tokens() > 0
 	}
 	return k == kindArray && s.elems > 0
 }

@@ -84,13 +84,11 @@ func (s *Scanner) emit(m *machine, p []byte) {
 		}
 		f = &s.salt
 	}
-	n := f.n + len(p)
-	if n > MaxField {
-		f.n = MaxField + 1
-		return
+	at := f.n
+	f.n = min(at+len(p), MaxField+1)
+	if f.n <= MaxField {
+		word.Copy(unsafe.Add(unsafe.Pointer(&f.b), at), unsafe.Pointer(unsafe.SliceData(p)), len(p))
 	}
-	copy(f.b[f.n:], p)
-	f.n = n
 }
 
 // maxSmall is the longest key or part type that is looked at; the longest that means something has 21 bytes.
@@ -115,22 +113,16 @@ func (m *machine) smallBytes() []byte {
 	return m.small[:m.smallLen]
 }
 
-// endKey takes the closing quote of a key that member did not take as a whole.
+// endKey takes the closing quote of a key that member did not take as a whole: it puts it together and has member look at it.
 func (s *Scanner) endKey(m *machine) {
-	m.cur, m.state = keyOther, wantColon
 	n := m.smallLen
-	if n > maxSmall {
-		return
-	}
-	p := unsafe.Pointer(&m.small)
-	w := word.Load(p, 0)
-	if n < 8 {
+	if n <= maxSmall {
 		m.small[n] = '"'
-		w = word.Load(p, 0) & (1<<(8*n+8) - 1) // up to the quote
-	} else if m.small[n] = '"'; quote(w) != 0 { // one that was escaped
-		return
+		if s.member(m, m.small[:max(n+1, 8)], 0) == n+1 && m.state == wantColon { // there may be quotes that were escaped
+			return
+		}
 	}
-	m.cur = keyOf(s.api, m.ctx, w, p, n)
+	m.cur, m.state = keyOther, wantColon
 }
 
 // escapeByte takes the byte b[i] of an escape, or the one behind a high surrogate, and returns the index of the next one.

@@ -55,7 +55,9 @@ func BenchmarkSums(b *testing.B) {
 				ids[i] = xxhash.Sum64(p[i*256 : i*256+256])
 			}
 		}},
-		{"own", func() { sums(ids, unsafe.Pointer(unsafe.SliceData(p)), 256) }},
+		{"own", func() {
+			sums(unsafe.Pointer(unsafe.SliceData(ids)), len(ids), unsafe.Pointer(unsafe.SliceData(p)), 256)
+		}},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			b.SetBytes(int64(len(p)))

@@ -24,9 +24,9 @@ const MinBlockTokens = 64
 
 // ID returns the id of one block. The length of b is a multiple of BytesPerToken.
 func ID(b []byte) uint64 {
-	var h [1]uint64
-	sums(h[:], unsafe.Pointer(unsafe.SliceData(b)), len(b))
-	return h[0]
+	var h uint64
+	sums(unsafe.Pointer(&h), 1, unsafe.Pointer(unsafe.SliceData(b)), len(b))
+	return h
 }
 
 // Seed returns the start of the chain of every prompt of a request: the hash of the model name followed by the cache
@@ -35,9 +35,9 @@ func Seed(model, salt []byte) uint64 {
 	if len(salt) > 0 {
 		return saltedSeed(model, salt)
 	}
-	var h [1]uint64
-	sums(h[:], unsafe.Pointer(unsafe.SliceData(model)), len(model))
-	return h[0]
+	var h uint64
+	sums(unsafe.Pointer(&h), 1, unsafe.Pointer(unsafe.SliceData(model)), len(model))
+	return h
 }
 
 // saltedSeed is Seed with a salt.
@@ -62,11 +62,11 @@ func Chain(prev, id uint64) uint64 {
 	return h ^ h>>32
 }
 
-// sums sets ids to the XXH64 of each size bytes at p, in order. It is written out like Chain: a call of the
+// sums stores the XXH64 of each of n times size bytes at p, in order, as uint64 at ids. It is written out like Chain: a call of the
 // general function per block, which checks the bounds of every word, is more code to run through (BenchmarkSums).
-func sums(ids []uint64, p unsafe.Pointer, size int) {
-	i, end := 0, 0 // loads end at i+32, i+8 and i+4 <= end <= size*len(ids)
-	for k := range ids {
+func sums(ids unsafe.Pointer, n int, p unsafe.Pointer, size int) {
+	i, end := 0, 0 // loads end at i+32, i+8 and i+4 <= end <= n*size
+	for k := range n {
 		end += size
 		h := uint64(prime5)
 		if size >= 32 {
@@ -96,7 +96,7 @@ func sums(ids []uint64, p unsafe.Pointer, size int) {
 		}
 		h = (h ^ h>>33) * prime2
 		h = (h ^ h>>29) * prime3
-		ids[k] = h ^ h>>32
+		*(*uint64)(unsafe.Add(ids, 8*k)) = h ^ h>>32
 	}
 }
 

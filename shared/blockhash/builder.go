@@ -141,11 +141,13 @@ func (b *Builder) take(p []byte, size int) {
 			b.capped = true
 			k = b.maxBlocks - n
 		}
-		if n+k > cap(b.ids) {
-			b.grow(k)
+		if k > 0 {
+			if n+k > cap(b.ids) {
+				b.grow(k)
+			}
+			b.ids = b.ids[:n+k]
+			sums(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b.ids)), 8*n), k, at, size)
 		}
-		b.ids = b.ids[:n+k]
-		sums(b.ids[n:], at, size)
 	}
 	if n := len(p) - i; n > 0 {
 		word.Copy(unsafe.Add(buf, b.fill), unsafe.Add(from, i), n)

@@ -59,7 +59,7 @@ func FuzzSums(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte, size uint8) {
 		n := max(int(size), 1)
 		ids := make([]uint64, len(p)/n)
-		sums(ids, unsafe.Pointer(unsafe.SliceData(p)), n)
+		sums(unsafe.Pointer(unsafe.SliceData(ids)), len(ids), unsafe.Pointer(unsafe.SliceData(p)), n)
 		for i, got := range ids {
 			if want := xxhash.Sum64(p[i*n : i*n+n]); got != want {
 				t.Errorf("block %d of %d bytes: %#x, want %#x", i, n, got, want)
