@@ -32,10 +32,9 @@ func plainLen(b []byte) int { return plainEnd(unsafe.Pointer(unsafe.SliceData(b)
 
 // plainEnd returns the offset from p, between i and n, of the first quote or backslash, n if there is none.
 func plainEnd(p unsafe.Pointer, i, n int) int {
-	for ; i+64 <= n; i += 64 { // loads end at i+64 <= n
+	for ; i+32 <= n; i += 32 { // loads end at i+32 <= n
 		q := unsafe.Add(p, i)
-		if (marks(word.Load(q, 0))|marks(word.Load(q, 8))|marks(word.Load(q, 16))|marks(word.Load(q, 24))|
-			marks(word.Load(q, 32))|marks(word.Load(q, 40))|marks(word.Load(q, 48))|marks(word.Load(q, 56)))&highBits != 0 {
+		if (marks(word.Load(q, 0))|marks(word.Load(q, 8))|marks(word.Load(q, 16))|marks(word.Load(q, 24)))&highBits != 0 {
 			break
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type state uint8
 
 const (
-	broken        state = iota // no byte that may stand here
+	broken        state = iota // no state: a byte that means nothing here, or that is inside of something
 	wantObject                 // the outermost object
 	wantKeyOrEnd               // behind '{'
 	wantKey                    // behind a comma in an object
@@ -109,20 +109,9 @@ var steps = [16][16]state{
 type value struct {
 	_ [0]func() // not comparable, for the size of the module
 
-	start, end int // end is 0 until the value has ended
-	num        uint64
+	start, end int    // end is 0 until the value has ended
+	count      uint64 // one more than it is, if it is a non-negative integer
 	kind       kind
-}
-
-// notCount is the num of a number that is no non-negative integer.
-const notCount = maxNum + 1
-
-// count returns the non-negative integer that v is.
-func (v *value) count() (n int, ok bool) {
-	if v.kind != kindNumber || v.end == 0 || v.num == notCount {
-		return 0, false
-	}
-	return int(v.num), true
 }
 
 // machine is the state of one pass over a part of the body. It holds no pointer and can stop at any byte.
@@ -164,16 +153,25 @@ type machine struct {
 
 // run feeds b to m until its end, or until b is not valid any more because the window was replaced.
 func (s *Scanner) run(m *machine, b []byte) {
-	gen, i := s.gen, 0
+	gen, i, p := s.gen, 0, unsafe.Pointer(unsafe.SliceData(b))
 	for uint(i) < uint(len(b)) && s.gen == gen && s.result == OK {
-		if m.state >= inString {
-			switch m.state {
-			case inString:
-				i = s.stringBytes(m, b, i)
-			case inScalar:
-				i = s.scalarBytes(m, b, i)
-			default:
-				i = s.skippedBytes(m, b, i)
+		if m.state == inString {
+			end, c := i, byte('\\')
+			if m.escape == escapeNone {
+				end, c = plainEnd(p, i, min(len(b), i+stretch)), 0
+				if end < len(b) {
+					c = *(*byte)(unsafe.Add(p, end))
+				}
+			}
+			if c == '\\' && end-i < straight {
+				i = s.escaped(m, b, i, end)
+				continue
+			}
+			s.emit(m, word.Bytes(p, i, end-i)) // i < len(b)
+			i = end
+			if c == '"' {
+				i++
+				s.endValue(m, m.off+i)
 			}
 			continue
 		}
@@ -188,7 +186,11 @@ func (s *Scanner) run(m *machine, b []byte) {
 			i++
 			s.leave(m, m.off+i)
 		case broken:
-			s.fail(NotJSON)
+			if m.state == inScalar {
+				i = s.scalarBytes(m, b, i)
+			} else {
+				i = s.skippedBytes(m, b, i)
+			}
 		default:
 			m.state = next
 			i++

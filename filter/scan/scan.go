@@ -105,7 +105,8 @@ func (s *Scanner) Reset(api API, blockTokens, maxBlocks int) {
 	if s.scratch == nil {
 		s.ownScratch()
 	}
-	s.hash.Reset(blockTokens, maxBlocks)
+	s.hash.Configure(blockTokens, maxBlocks)
+	s.hash.Clear()
 	s.api = api
 	s.size = 0
 	s.level[0] = machine{state: wantObject, ctx: inBody, open: openBody, openMessage: 1 << keyRole}
@@ -221,11 +222,11 @@ func (s *Scanner) Stream() bool {
 
 // MaxTokens returns max_completion_tokens (chat only) or else max_tokens; 0 if absent. It is at most 1<<32.
 func (s *Scanner) MaxTokens() int {
-	if n, ok := s.level[0].val[keyMaxCompletion].count(); ok && s.api == Chat {
-		return n
+	n := s.level[0].val[keyMaxCompletion].count
+	if n == 0 || s.api != Chat {
+		n = s.level[0].val[keyMaxTokens].count
 	}
-	n, _ := s.level[0].val[keyMaxTokens].count()
-	return n
+	return int(max(n, 1) - 1)
 }
 
 // Tokens returns the estimated number of prompt tokens, beyond maxBlocks included.

@@ -23,8 +23,12 @@ var class = [256]byte{'"': classQuote, '{': classOpen, '[': classOpen, '}': clas
 
 // skippedBytes takes bytes of a string, object or array of no interest. It counts the nesting and heeds strings, nothing else.
 func (s *Scanner) skippedBytes(m *machine, b []byte, i int) int {
-	if m.state == inTokens { // rarer, so that run has one case less
-		return s.tokenBytes(m, b, i)
+	if m.state != inSkipped { // that these are told apart here saves all others the question
+		if m.state == inTokens {
+			return s.tokenBytes(m, b, i)
+		}
+		s.fail(NotJSON)
+		return i
 	}
 	for i < len(b) {
 		if m.quoted {
@@ -114,14 +118,16 @@ func (s *Scanner) scalarBytes(m *machine, b []byte, i int) int {
 		switch {
 		case kindOf[c] >= kindSpace:
 			m.num = num
-			if m.kind != kindNumber && num != literals[m.kind&15] {
-				s.fail(NotJSON)
-				return i
+			count := uint64(0)
+			if m.kind != kindNumber {
+				if num != literals[m.kind&15] {
+					s.fail(NotJSON)
+					return i
+				}
+			} else if m.integer {
+				count = num + 1
 			}
-			if !m.integer {
-				num = notCount
-			}
-			m.val[m.cur&15].num = num // nobody asks if that was no number
+			m.val[m.cur&15].count = count
 			s.endValue(m, m.off+i)
 			return i
 		case m.kind != kindNumber:

@@ -22,35 +22,6 @@ const (
 	straight = 256
 )
 
-// stringBytes takes bytes of a string from b[i:] on and returns the index up to which it came.
-func (s *Scanner) stringBytes(m *machine, b []byte, i int) int {
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	for i < len(b) {
-		end, c := i, byte('\\')
-		if m.escape == escapeNone {
-			end, c = plainEnd(p, i, min(len(b), i+stretch)), 0
-			if end < len(b) {
-				c = *(*byte)(unsafe.Add(p, end))
-			}
-		}
-		if c == '\\' && end-i < straight {
-			i = s.escaped(m, b, i, end)
-			if s.result != OK {
-				return i
-			}
-			continue
-		}
-		s.emit(m, word.Bytes(p, i, end-i)) // i < len(b)
-		i = end
-		if c == '"' {
-			i++
-			s.endValue(m, m.off+i)
-			return i
-		}
-	}
-	return i
-}
-
 // escaped takes bytes of a string that continues within an escape, or has a backslash at b[end]; all before it is plain. It
 // returns the index up to which it came.
 func (s *Scanner) escaped(m *machine, b []byte, i, end int) int {

@@ -18,32 +18,43 @@ type Builder struct {
 	ids        []uint64
 	starts     []int32
 	buf        []byte // pending bytes of the open block in front, room behind
-	fill       int    // pending bytes, below blockBytes between calls
 	blockBytes int
 	maxBlocks  int
-	first      int // index into ids at which the open prompt starts
-	bytes      int // bytes of the open prompt, blocks beyond maxBlocks included
-	tokens     int // tokens of the closed prompts
-	capped     bool
+	asked      int // block size in tokens as configured
+	progress
+}
+
+// progress is how far a Builder is.
+type progress struct {
+	_ [0]func() // not comparable, for the size of the module
+
+	fill   int // pending bytes, below blockBytes between calls
+	first  int // index into ids at which the open prompt starts
+	bytes  int // bytes of the open prompt, blocks beyond maxBlocks included
+	tokens int // tokens of the closed prompts
+	capped bool
 }
 
 // Reset prepares for a new request: blocks of blockTokens tokens (at least 1), at most maxBlocks blocks over all prompts;
 // maxBlocks 0 or below means no limit.
 func (b *Builder) Reset(blockTokens, maxBlocks int) {
-	b.blockBytes = max(blockTokens, 1) * BytesPerToken
-	b.maxBlocks = maxBlocks
-	if len(b.buf) < b.blockBytes+roomBytes {
-		b.growBuf()
-	}
+	b.Configure(blockTokens, maxBlocks)
 	b.Clear()
+}
+
+// Configure is Reset for a Builder that is cleared next. Both are small enough to become part of their caller.
+func (b *Builder) Configure(blockTokens, maxBlocks int) {
+	b.maxBlocks = maxBlocks
+	if b.blockBytes == 0 || blockTokens != b.asked {
+		b.resize(blockTokens)
+	}
 }
 
 // Clear drops everything that was written since Reset and keeps the settings.
 func (b *Builder) Clear() {
 	b.ids = b.ids[:0]
 	b.starts = b.starts[:0]
-	b.fill, b.first, b.bytes, b.tokens = 0, 0, 0, 0
-	b.capped = false
+	b.progress = progress{}
 }
 
 // Write appends bytes to the open prompt. Whole blocks are hashed where they lie; p is not kept.
@@ -163,10 +174,16 @@ func (b *Builder) grow(n int) {
 	b.starts = slices.Grow(b.starts, 1)
 }
 
-// growBuf makes room for a block and what comes behind it.
+// resize makes blocks of blockTokens tokens, and room for one and what comes behind it.
 //
 //go:noinline
-func (b *Builder) growBuf() { b.buf = make([]byte, b.blockBytes+roomBytes) }
+func (b *Builder) resize(blockTokens int) {
+	b.asked = blockTokens
+	b.blockBytes = max(blockTokens, 1) * BytesPerToken
+	if need := b.blockBytes + roomBytes; len(b.buf) < need {
+		b.buf = make([]byte, need)
+	}
+}
 
 // tokens returns the number of tokens that n bytes make up.
 func tokens(n int) int { return int(uint(n+BytesPerToken-1) / BytesPerToken) }
