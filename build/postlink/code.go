@@ -25,7 +25,8 @@ const (
 	opLocalTee     = 0x22
 	opGlobalGet    = 0x23
 	opGlobalSet    = 0x24
-	opLoad         = 0x28 // the first of the loads and stores
+	opLoad         = 0x28 // i32.load, the first of the loads and stores
+	opI64Load      = 0x29
 	opStore        = 0x3e // the last of them
 	opMemorySize   = 0x3f
 	opMemoryGrow   = 0x40
@@ -34,6 +35,11 @@ const (
 	opF32Const     = 0x43
 	opF64Const     = 0x44
 	opI32Eqz       = 0x45
+	opI64Eqz       = 0x50
+	opI32Add       = 0x6a
+	opI64Add       = 0x7c
+	opI32Wrap      = 0xa7
+	opI64ExtendU   = 0xad
 	opExtend       = 0xc4 // the last one without prefix
 	opPrefix       = 0xfc
 

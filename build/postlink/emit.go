@@ -181,6 +181,9 @@ func (w *writer) falls(k int) (to int, ok bool) {
 
 // tableJump writes the table.
 func (w *writer) tableJump() error {
+	// Nearly every call begins at the first place. It needs no look at the table, whose line of memory would be one more.
+	w.out = append(w.out, opLocalGet, 0, opI32Eqz)
+	w.branch(opBrIf, place, 0)
 	w.out = append(w.out, opLocalGet, 0, opBrTable)
 	w.out = appendUint(w.out, len(w.function.table)-1)
 	for _, k := range w.function.table {
@@ -254,12 +257,9 @@ func (w *writer) instr(i, end, nested int) (int, error) {
 			w.branch(opBrIf, unwind, 0)
 			return 1, nil
 		}
-	case opLocalSet:
-		if next := &w.code[i+1]; i+1 < end && next.op == opLocalGet && next.arg == c.arg {
-			w.out = append(w.out, opLocalTee)
-			w.out = append(w.out, w.body[c.from+1:c.end]...)
-			return 2, nil
-		}
+	}
+	if n := w.shorten(i, end); n > 0 {
+		return n, nil
 	}
 	w.copy(i)
 	return 1, nil
