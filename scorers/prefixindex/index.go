@@ -68,6 +68,7 @@ func New(maxRecords int) *Index {
 		entries: make([]entry, 1), bits: make([]uint64, 1), recs: make([]record, 1),
 		usedEntry: 1, usedRec: 1,
 		alive: make([]uint64, 1), live: make([]int32, 1),
+		table: emptyTable(), shared: emptyTable(),
 	}
 }
 

@@ -6,11 +6,40 @@ import "math/bits"
 // per slot and belongs to the caller. Match remembers where it found the blocks, so that a Record of the same chain soon
 // after is cheaper.
 func (x *Index) Match(chain []uint64, match []int32) {
-	x.memo = x.memo[:0]
-	if x.words == 1 {
-		x.matchOne(chain, match)
+	if cap(x.memo) < len(chain) {
+		x.memo = make([]uint32, 2*len(chain))
+	}
+	if x.words > 1 {
+		x.matchWide(chain, match)
 		return
 	}
+	memo, n, alive := x.memo[:len(chain)], 0, ^uint64(0)
+	for i, key := range chain {
+		e := x.find(key)
+		if e == 0 {
+			break
+		}
+		memo[i] = e
+		n++
+		b := x.bits[e]
+		if gone := alive &^ b; gone != 0 && i > 0 {
+			addBits(gone, 0, int32(i), match)
+		}
+		if alive &= b; alive == 0 {
+			break
+		}
+	}
+	x.memo = memo[:n]
+	if n > 0 {
+		addBits(alive, 0, int32(n), match)
+	}
+}
+
+// matchWide is Match for more than 64 slots.
+//
+//go:noinline
+func (x *Index) matchWide(chain []uint64, match []int32) {
+	x.memo = x.memo[:0]
 	n := x.firstHolders(chain)
 	for i := 1; n > 0; i++ {
 		e := uint32(0)
@@ -23,31 +52,6 @@ func (x *Index) Match(chain []uint64, match []int32) {
 		}
 		x.memo = append(x.memo, e)
 		n = x.narrow(n, e, int32(i), match)
-	}
-}
-
-// matchOne is Match for at most 64 slots.
-func (x *Index) matchOne(chain []uint64, match []int32) {
-	alive := ^uint64(0)
-	for i, key := range chain {
-		e := x.find(key)
-		if e == 0 {
-			if i > 0 {
-				addBits(alive, 0, int32(i), match)
-			}
-			return
-		}
-		x.memo = append(x.memo, e)
-		b := x.bits[e]
-		if gone := alive &^ b; gone != 0 && i > 0 {
-			addBits(gone, 0, int32(i), match)
-		}
-		if alive &= b; alive == 0 {
-			return
-		}
-	}
-	if len(chain) > 0 {
-		addBits(alive, 0, int32(len(chain)), match)
 	}
 }
 

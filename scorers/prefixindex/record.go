@@ -29,8 +29,25 @@ func (x *Index) Record(chain []uint64, slot int32) int {
 		return 0
 	}
 	held := x.locate(chain, uint32(slot))
-	chain = chain[:len(x.path)]
-	x.touch(l)
+	p := x.path
+	chain = chain[:len(p)]
+	// What is held moves to the front of the list, in order. Neighbours that are in order already move together.
+	after := uint32(0)
+	for i := 0; i < len(p); i++ {
+		first := p[i].rec
+		if first == 0 {
+			continue
+		}
+		for i+1 < len(p) && p[i+1].rec != 0 && x.recs[p[i].rec].next == p[i+1].rec {
+			i++
+		}
+		last := p[i].rec
+		if x.recs[first].prev != after {
+			x.cut(l, first, last)
+			x.link(l, first, last, after)
+		}
+		after = last
+	}
 	// The held blocks of the chain are in front, so that this evicts none of them: chain <= capacity.
 	if missing := uint32(len(chain) - held); l.size+missing > l.cap {
 		x.shrink(slot, l.cap-missing)
@@ -51,14 +68,22 @@ func (x *Index) locate(chain []uint64, slot uint32) int {
 		x.path = make([]place, len(chain), 2*len(chain))
 	}
 	x.path = x.path[:len(chain)]
-	held, last := 0, uint32(0)
+	held, last, memo := 0, uint32(0), x.memo
 	for i, key := range chain {
 		r := x.recs[last].next
 		e := x.recs[r].entry
 		if r == 0 || last == 0 || x.entries[e].key != key {
-			if e = x.entryOf(i, key); e == 0 {
-				clear(x.path[i:])
-				break
+			e = 0
+			if i < len(memo) {
+				if e = memo[i]; x.entries[e].key != key || x.entries[e].holders == 0 {
+					e = 0 // that was another chain, or the block has been evicted
+				}
+			}
+			if e == 0 {
+				if e = x.find(key); e == 0 {
+					clear(x.path[i:])
+					break
+				}
 			}
 			r = 0
 			if x.held(e, slot) {
@@ -79,42 +104,6 @@ func (x *Index) locate(chain []uint64, slot uint32) int {
 		x.recs[x.path[i].rec].slot &^= onPath
 	}
 	return held
-}
-
-// entryOf returns the entry of block i, from the memo of Match if it is the same chain.
-func (x *Index) entryOf(i int, key uint64) uint32 {
-	if i < len(x.memo) {
-		if e := x.memo[i]; x.entries[e].key == key && x.entries[e].holders != 0 {
-			return e
-		}
-	}
-	return x.find(key)
-}
-
-// touch moves the records in path to the front of the list, in order. Neighbours that are in order already move together.
-func (x *Index) touch(l *lru) {
-	p := x.path
-	after := uint32(0)
-	for i := 0; i < len(p); i++ {
-		first := p[i].rec
-		if first == 0 {
-			continue
-		}
-		for i+1 < len(p) && p[i+1].rec != 0 && x.recs[p[i].rec].next == p[i+1].rec {
-			i++
-		}
-		x.splice(l, first, p[i].rec, after)
-		after = p[i].rec
-	}
-}
-
-// splice moves the run first…last of the list behind after, or to the front if after is 0.
-func (x *Index) splice(l *lru, first, last, after uint32) {
-	if x.recs[first].prev == after {
-		return
-	}
-	x.cut(l, first, last)
-	x.link(l, first, last, after)
 }
 
 // cut takes the run first…last out of the list.
@@ -213,6 +202,9 @@ func (x *Index) newEntry(key uint64) uint32 {
 		x.usedEntry++
 	}
 	x.entries[e] = entry{key: key}
+	if x.table.full() {
+		x.table.grow()
+	}
 	x.table.put(mix(key), e)
 	return e
 }
@@ -224,8 +216,7 @@ func (x *Index) newRecord(e, slot uint32) uint32 {
 		x.freeRec = x.recs[r].next
 	} else {
 		if x.usedRec >= len(x.recs) {
-			x.recs = append(make([]record, 0, doubled(len(x.recs), x.max)), x.recs...)
-			x.recs = x.recs[:cap(x.recs)]
+			x.growRecords()
 		}
 		r = uint32(x.usedRec)
 		x.usedRec++
@@ -237,6 +228,9 @@ func (x *Index) newRecord(e, slot uint32) uint32 {
 	if en.rec == 0 {
 		en.rec = r
 	} else {
+		if x.shared.full() {
+			x.shared.grow()
+		}
 		x.shared.put(mix(pairKey(e, slot)), r)
 	}
 	x.records++
@@ -263,6 +257,13 @@ func (x *Index) freeRecord(r uint32) {
 	}
 }
 
+//go:noinline
+func (x *Index) growRecords() {
+	n := doubled(len(x.recs), x.max)
+	x.recs = append(make([]record, 0, n), x.recs...)[:n]
+}
+
+//go:noinline
 func (x *Index) growEntries() {
 	n := doubled(len(x.entries), x.max)
 	x.entries = append(make([]entry, 0, n), x.entries...)[:n]

@@ -1,14 +1,17 @@
 package prefixindex
 
-// table is an open-addressing hash table of ids with linear probing. It does not know the keys: a place holds the id in its
+// table is an open-addressing hash table of ids with linear probing, in which at least one place is free. It does not know the keys: a place holds the id in its
 // low and 32 bits of the key's hash in its high half, and the caller compares keys where the hash agrees. Deletion shifts
 // later places back, so that there are no tombstones and a lookup stays short for ever.
 type table struct {
-	slots []uint64 // length is a power of two, or 0
+	slots []uint64 // length is a power of two
 	n     int
 }
 
 const minTable = 1024
+
+// emptyTable returns a table that grows with the first id.
+func emptyTable() table { return table{slots: make([]uint64, 1)} }
 
 func (t *table) bytes() int { return 8 * cap(t.slots) }
 
@@ -21,11 +24,11 @@ func mix(key uint64) uint32 {
 // pairKey is the key of a shared record.
 func pairKey(entry, slot uint32) uint64 { return uint64(entry)<<32 | uint64(slot) }
 
-// put adds an id that is not in the table. The table keeps at least three eighths of its places free.
+// full reports whether the table is to grow before an id is added. It keeps at least three eighths of its places free.
+func (t *table) full() bool { return (t.n+1)*8 > len(t.slots)*5 }
+
+// put adds an id that is not in the table, which is not full.
 func (t *table) put(hash, id uint32) {
-	if t.n*8 >= len(t.slots)*5 {
-		t.grow()
-	}
 	t.n++
 	t.place(hash, id)
 }
@@ -40,6 +43,7 @@ func (t *table) place(hash, id uint32) {
 	s[i&mask] = uint64(hash)<<32 | uint64(id)
 }
 
+//go:noinline
 func (t *table) grow() {
 	old := t.slots
 	t.slots = make([]uint64, max(2*len(old), minTable))
@@ -74,17 +78,11 @@ func (t *table) remove(hash, id uint32) {
 // find returns the entry with this chain hash, or 0.
 func (x *Index) find(key uint64) uint32 {
 	s := x.table.slots
-	if len(s) == 0 {
-		return 0
-	}
 	mask := uint32(len(s) - 1)
 	hash := mix(key)
-	for i := hash & mask; ; i = (i + 1) & mask {
+	for i := hash; ; i++ {
 		v := s[i&mask]
-		if v == 0 {
-			return 0
-		}
-		if uint32(v>>32) == hash && x.entries[uint32(v)].key == key {
+		if v == 0 || uint32(v>>32) == hash && x.entries[uint32(v)].key == key {
 			return uint32(v)
 		}
 	}
