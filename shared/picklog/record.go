@@ -94,21 +94,29 @@ type Health struct {
 // ends do not fall and those beyond the last hash stand for it; the last chain, which has no end in ends, is what is left of
 // hashes. More than MaxChains chains cannot be read.
 func AppendPick(dst []byte, h *Header, ends []int32, hashes []uint64) []byte {
-	le := binary.LittleEndian
-	dst = appendHeader(dst, h, KindPick)
-	at, lens := len(dst), 4*(len(ends)+2)
-	dst = slices.Grow(dst, lens+8*len(hashes))[:at+lens]
-	le.PutUint32(dst[at:], uint32(len(ends)+1))
+	le, at := binary.LittleEndian, len(dst)
+	dst = room(dst, pickLens+4*(len(ends)+1)+8*len(hashes))
+	b := dst[at:]
+	for _, x := range h.words(KindPick) {
+		le.PutUint64(b, x)
+		b = b[8:]
+	}
+	le.PutUint32(b, uint32(len(ends)+1))
+	b = b[4:]
 	start, all := int32(0), int32(len(hashes))
 	for i := 0; i <= len(ends); i++ {
 		end := all
 		if i < len(ends) {
 			end = max(min(ends[i], all), start)
 		}
-		le.PutUint32(dst[at+4+4*i:], uint32(end-start))
-		start = end
+		le.PutUint32(b, uint32(end-start))
+		b, start = b[4:], end
 	}
-	return words(dst, hashes...)
+	for _, x := range hashes {
+		le.PutUint64(b, x)
+		b = b[8:]
+	}
+	return dst
 }
 
 // AppendEvent appends a record of kind KindEvent to dst and returns the extended slice.
@@ -123,16 +131,33 @@ func AppendHealth(dst []byte, h *Header, x Health) []byte {
 }
 
 func appendHeader(dst []byte, h *Header, kind Kind) []byte {
-	first := uint64(magicRecord) | FormatVersion<<8 | uint64(kind)<<16 | uint64(h.Flags)<<24 | uint64(h.BlockTokens)<<32
-	return words(dst, first, h.Epoch, h.Seq, h.At, h.ID)
+	w := h.words(kind)
+	return words(dst, w[:]...)
 }
+
+// words returns the header of a record as it stands there.
+func (h *Header) words(kind Kind) [recLen / 8]uint64 {
+	first := uint64(magicRecord) | FormatVersion<<8 | uint64(kind)<<16 | uint64(h.Flags)<<24 | uint64(h.BlockTokens)<<32
+	return [...]uint64{first, h.Epoch, h.Seq, h.At, h.ID}
+}
+
+// room makes b n bytes longer.
+func room(b []byte, n int) []byte {
+	if cap(b)-len(b) < n {
+		b = grow(b, n)
+	}
+	return b[:len(b)+n]
+}
+
+//go:noinline
+func grow(b []byte, n int) []byte { return slices.Grow(b, n) }
 
 // words appends numbers of 8 bytes. It is not copied into its callers, for the size of the module.
 //
 //go:noinline
 func words(dst []byte, w ...uint64) []byte {
 	at := len(dst)
-	dst = slices.Grow(dst, 8*len(w))[:at+8*len(w)]
+	dst = room(dst, 8*len(w))
 	b := dst[at:]
 	for _, x := range w {
 		binary.LittleEndian.PutUint64(b, x)
