@@ -52,7 +52,9 @@ func (k *keeper) put(starts []int32, hashes []uint64) uint64 {
 	for i, start := range starts {
 		b[1+i] = uint64(uint32(start)) | uint64(k.held[i])<<32
 	}
-	copy(b[1+len(starts):], k.events)
+	if len(k.events) > 0 {
+		copy(b[1+len(starts):], k.events)
+	}
 	copy(b[1+len(starts)+len(k.events):], hashes)
 	k.end += uint64(n)
 	return k.end - uint64(n) + 1

@@ -55,22 +55,45 @@ func (f *Finder) length(chain []uint64) int {
 // Observe counts one request. The chain is read during the call only; it may be empty.
 func (f *Finder) Observe(chain []uint64) {
 	chain = chain[:min(len(chain), f.maxBlocks)]
+	best, longest := -1, 0 // the longest universal prefix counts
 	for i := range f.refs[:f.used] {
-		f.refs[i].add(common(chain, f.refs[i].chain))
-	}
-	f.since++
-	switch {
-	case len(chain) == 0:
-	case f.used < references:
-		f.refs[f.used].reset(chain)
-		f.used++
-	case f.since >= challenge:
-		if w := f.weakest(); w >= 0 {
-			f.since = 0
-			f.refs[w].reset(chain)
+		r := &f.refs[i]
+		length := common(chain, r.chain)
+		at := r.next % Window
+		if r.n == Window {
+			r.count(int(r.lengths[at]), -1)
+		} else {
+			r.n++
+		}
+		r.lengths[at] = uint16(length)
+		r.next = at + 1
+		r.count(length, 1)
+		need := (r.n + 1) / 2
+		if r.n >= MinSample && (r.n == MinSample || r.atLeast < need || r.longer >= need) {
+			r.recount(need)
+		}
+		if r.universal > longest {
+			best, longest = i, r.universal
 		}
 	}
-	f.best = f.strongest()
+	f.best = best
+	f.since++
+	if len(chain) > 0 && (f.used < references || f.since >= challenge) {
+		f.enter(chain)
+	}
+}
+
+// enter makes chain a reference, if there is a place for it. The strongest one stays.
+//
+//go:noinline
+func (f *Finder) enter(chain []uint64) {
+	if f.used < references {
+		f.refs[f.used].reset(chain)
+		f.used++
+	} else if w := f.weakest(); w >= 0 {
+		f.since = 0
+		f.refs[w].reset(chain)
+	}
 }
 
 // Reset forgets everything and changes the bound, as when the chains change their meaning with the block size. Memory stays.
@@ -87,23 +110,12 @@ func (f *Finder) Bytes() int {
 	return n
 }
 
-// strongest returns the reference with the longest universal prefix, or -1.
-func (f *Finder) strongest() int {
-	best, length := -1, 0
-	for i := range f.refs[:f.used] {
-		if r := &f.refs[i]; r.universal > length {
-			best, length = i, r.universal
-		}
-	}
-	return best
-}
-
 // weakest returns the reference to be replaced: of those with a full sample, and the strongest left out, the one with the
 // shortest universal prefix. It returns -1 if there is none.
 func (f *Finder) weakest() int {
-	worst, best := -1, f.strongest()
+	worst := -1
 	for i := range f.refs[:f.used] {
-		if r := &f.refs[i]; r.n >= MinSample && i != best && (worst < 0 || r.universal < f.refs[worst].universal) {
+		if r := &f.refs[i]; r.n >= MinSample && i != f.best && (worst < 0 || r.universal < f.refs[worst].universal) {
 			worst = i
 		}
 	}
@@ -113,32 +125,18 @@ func (f *Finder) weakest() int {
 // reference is a chain with its common lengths with the requests since it became a reference.
 type reference struct {
 	chain     []uint64
-	lengths   [Window]uint16 // ring
 	n         int            // requests counted, at most Window
-	next      int            // place of the next length in the ring
+	next      uint           // place of the next length in the ring, or behind its end
 	universal int            // upper median of lengths; 0 below MinSample
 	longer    int            // lengths > universal
 	atLeast   int            // lengths >= universal
+	lengths   [Window]uint16 // ring
 }
 
+// reset makes chain the reference, which counts itself. It is not empty.
 func (r *reference) reset(chain []uint64) {
-	*r = reference{chain: append(r.chain[:0], chain...)}
-	r.add(len(chain))
-}
-
-func (r *reference) add(length int) {
-	if r.n == Window {
-		r.count(int(r.lengths[r.next]), -1)
-	} else {
-		r.n++
-	}
-	r.lengths[r.next] = uint16(length)
-	r.next = (r.next + 1) % Window
-	r.count(length, 1)
-	need := (r.n + 1) / 2
-	if r.n >= MinSample && (r.n == MinSample || r.atLeast < need || r.longer >= need) {
-		r.recount(need)
-	}
+	*r = reference{chain: append(r.chain[:0], chain...), n: 1, next: 1, longer: 1, atLeast: 1}
+	r.lengths[0] = uint16(len(chain))
 }
 
 func (r *reference) count(length, by int) {
@@ -151,6 +149,8 @@ func (r *reference) count(length, by int) {
 }
 
 // recount finds the greatest length that at least need requests reach.
+//
+//go:noinline
 func (r *reference) recount(need int) {
 	sorted := r.lengths
 	order(sorted[:r.n])

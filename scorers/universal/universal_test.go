@@ -1,6 +1,7 @@
 package universal
 
 import (
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -107,12 +108,16 @@ func TestResetForgets(t *testing.T) {
 // TestMedian compares the incremental median of a reference with counting.
 func TestMedian(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r reference
-		r.reset(chainOf(make([]int, 30)...))
+		f, chain := New(30), chainOf(make([]int, 30)...)
+		for range references {
+			f.enter(chain)
+		}
+		f.since = math.MinInt32 // no other reference
+		r := &f.refs[0]
 		var all []int
 		all = append(all, 30)
 		for _, l := range rapid.SliceOfN(rapid.IntRange(0, 30), 0, 3*Window).Draw(t, "lengths") {
-			r.add(l)
+			f.Observe(chain[:l])
 			all = append(all, l)
 			last := all[max(0, len(all)-Window):]
 			want := 0
