@@ -12,6 +12,12 @@ type SlotWatcher interface {
 	Forget(slot int32)
 }
 
+// Constant is a ProfileHandler that chooses the same profile for every request. Profile is asked once, with a nil Cycle.
+type Constant interface {
+	ProfileHandler
+	Constant()
+}
+
 // PickWatcher learns of each pick, in the cycle that decided it, with the slot and its generation. It is not called for a
 // cycle that is Dry. One whose state is worth sharing is a Sharer, too.
 type PickWatcher interface {

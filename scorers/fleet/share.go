@@ -134,7 +134,6 @@ func believe(e *loads.Entry, seen bool) {
 	}
 }
 
-
 // entry fills e with entry i as it counts, with numbers that cannot contradict each other.
 //
 //go:noinline

@@ -105,7 +105,10 @@ func (s *Scheduler) rank(cand []int32, d *Decision) Reason {
 		return Denied
 	}
 	c := &s.cycle
-	i := s.set.handler.Profile(c)
+	i := s.set.always
+	if !s.set.constant {
+		i = s.set.handler.Profile(c)
+	}
 	if i < 0 || i >= len(s.set.list) {
 		return NoProfile
 	}

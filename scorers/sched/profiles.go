@@ -14,6 +14,8 @@ type profiles struct {
 	reads     bool // a plugin reads headers or the model
 	admitters []admitter
 	handler   scorers.ProfileHandler
+	constant  bool // the handler chooses always
+	always    int
 	list      []profile
 	estimator scorers.LoadEstimator // nil unless there is one
 	picked    []scorers.PickWatcher
@@ -111,6 +113,9 @@ func compile(p *plan.Plan, specs []scorers.Spec) (*profiles, error) {
 	}
 	set := c.set
 	set.handler, set.handlerRef = lookup[scorers.ProfileHandler](c, "profileHandler", p.ProfileHandler, "profile handler"), p.ProfileHandler
+	if h, ok := set.handler.(scorers.Constant); ok {
+		set.constant, set.always = true, h.Profile(nil)
+	}
 	for i := range p.Profiles {
 		set.list = append(set.list, c.profile("profiles["+strconv.Itoa(i)+"]", &p.Profiles[i]))
 	}

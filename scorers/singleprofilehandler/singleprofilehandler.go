@@ -16,6 +16,9 @@ var Spec = scorers.Spec{
 
 type handler struct{ only bool }
 
+// Constant implements scorers.Constant.
+func (h *handler) Constant() {}
+
 // Profile implements scorers.ProfileHandler.
 func (h *handler) Profile(*scorers.Cycle) int {
 	if !h.only {
