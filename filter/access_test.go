@@ -34,7 +34,7 @@ func TestAppendText(t *testing.T) {
 
 // chainHost notes the chain property.
 type chainHost struct {
-	*warmHost
+	*fakeHost
 	chain string
 	wrote bool
 }
@@ -69,8 +69,8 @@ func TestLogChain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			v, warm := configured(t)
-			h := &chainHost{warmHost: warm}
+			v, fake := configured(t)
+			h := &chainHost{fakeHost: fake}
 			v.host, v.plan.Log.Chain = h, tt.on
 			p := sched.Prompt{Starts: tt.starts}
 			for i := range tt.blocks {

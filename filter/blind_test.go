@@ -8,11 +8,10 @@ import (
 )
 
 // configured returns a VM with both plugins on an imitated host.
-func configured(t *testing.T) (*VM, *warmHost) {
+func configured(t *testing.T) (*VM, *fakeHost) {
 	t.Helper()
-	h := newWarmHost()
+	h := newFakeHost()
 	v := New(h)
-	v.warmed = true
 	h.root = names.RootAttempt
 	v.Configure(2, 0)
 	h.root = names.RootDownstream
@@ -21,7 +20,7 @@ func configured(t *testing.T) (*VM, *warmHost) {
 		t.Fatal("plan refused")
 	}
 	h.headers = chatHeaders()
-	h.body = h.bodies[0]
+	h.body = []byte(`{"model":"m","messages":[{"role":"user","content":"hello"}],"stream":true}`)
 	return v, h
 }
 

@@ -23,9 +23,8 @@ func BenchmarkCallbacks(b *testing.B) {
 		size int
 	}{{"0.6KB", 600}, {"6KB", 6_000}, {"60KB", 60_000}, {"400KB", 400_000}} {
 		b.Run(bc.name, func(b *testing.B) {
-			h := newWarmHost()
+			h := newFakeHost()
 			v := New(h)
-			v.warmed = true
 			v.CreateContext(1, 0)
 			v.CreateContext(2, 0)
 			h.root = names.RootAttempt
@@ -68,9 +67,8 @@ func BenchmarkReadHeaders(b *testing.B) {
 		wanted []string
 	}{{"none", nil}, {"one", []string{"x-request-id"}}, {"absent", []string{"x-session-token", "cookie", "x-tier"}}} {
 		b.Run(bc.name, func(b *testing.B) {
-			h := newWarmHost()
+			h := newFakeHost()
 			v := New(h)
-			v.warmed = true
 			v.CreateContext(1, 0)
 			h.root = names.RootDownstream
 			h.configure(plan.DestinationHeader)
@@ -92,9 +90,8 @@ func BenchmarkReadHeaders(b *testing.B) {
 func BenchmarkLogPick(b *testing.B) {
 	for _, blocks := range []int{0, 8, 64, 2048} {
 		b.Run(strconv.Itoa(blocks), func(b *testing.B) {
-			h := newWarmHost()
+			h := newFakeHost()
 			v := New(h)
-			v.warmed = true
 			v.CreateContext(1, 0)
 			h.root = names.RootDownstream
 			h.configure(plan.DestinationHeader)

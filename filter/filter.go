@@ -59,11 +59,10 @@ type VM struct {
 	stats    stats
 	heap     heapGuard
 
-	warmed bool // the code has run once, or this is the run
-	body   bodySource
-	line   []byte // scratch for texts
-	pick   pickLine
-	facts  []byte // scratch for the part of a pick that stays
+	body  bodySource
+	line  []byte // scratch for texts
+	pick  pickLine
+	facts []byte // scratch for the part of a pick that stays
 
 	served      scorers.HeaderSink // scratch for the headers that plugins add to responses
 	servedNames []string           // names of such headers, so that none is made twice
@@ -132,10 +131,6 @@ func (v *VM) Configure(id uint32, size int) bool {
 	v.active = id
 	v.intake.reset(p.Agent.Cluster != "")
 	v.stats.define(v.host)
-	if !v.warmed {
-		v.warmed = true
-		warm()
-	}
 	v.heap.collect(v.host)
 	v.host.SetTick(tickMs)
 	return true

@@ -10,7 +10,7 @@ import (
 
 // refusingHost notes the local answer.
 type refusingHost struct {
-	*warmHost
+	*fakeHost
 	status        int
 	details, body string
 	headers       string
@@ -56,8 +56,8 @@ func TestRefuse(t *testing.T) {
 	for _, tt := range tests {
 		for _, mode := range []string{plan.FailClose, plan.FailOpen} {
 			t.Run(tt.name+"/"+mode, func(t *testing.T) {
-				v, warm := configured(t)
-				h := &refusingHost{warmHost: warm}
+				v, fake := configured(t)
+				h := &refusingHost{fakeHost: fake}
 				v.host = h
 				v.plan.Parity, v.plan.FailureMode = tt.parity, mode
 				ref := v.newStream(10)

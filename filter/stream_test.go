@@ -65,7 +65,7 @@ func TestContextTable(t *testing.T) {
 
 // TestPickID asserts that the id of a pick leads to its stream only while that stream lasts, and only in its VM.
 func TestPickID(t *testing.T) {
-	v := New(newWarmHost())
+	v := New(newFakeHost())
 	first := v.newStream(7)
 	key := append([]byte("endpoint=a id="), v.appendPickID(nil, first)...)
 	if got := v.findStream(key); got != first {
@@ -91,7 +91,7 @@ func TestPickID(t *testing.T) {
 
 // TestStaleContext asserts that a context that outlives its stream leads nowhere, also when the record is used again.
 func TestStaleContext(t *testing.T) {
-	v := New(newWarmHost())
+	v := New(newFakeHost())
 	ref := v.newStream(7)
 	v.contexts.put(8, attemptRef(ref), v.streams[ref].serial)
 	if s, got, attempt := v.lookup(8); s == nil || got != ref || !attempt {
