@@ -144,7 +144,7 @@ func (v *VM) ResponseHeaders(id uint32, endOfStream bool) Action {
 		v.decorate(s)
 		s.replied = true
 	}
-	v.publishSoon()
+	v.publish()
 	return Continue
 }
 
@@ -185,7 +185,7 @@ func (v *VM) ResponseBody(id uint32) Action {
 			now = v.clock()
 		}
 		v.sched.Began(now, &s.d)
-		v.publishSoon()
+		v.publish()
 	}
 	return Continue
 }

@@ -178,7 +178,7 @@ func (v *VM) DeleteContext(id uint32) {
 	case s == nil:
 	case !attempt:
 		v.endStream(ref)
-		v.publishSoon()
+		v.publish()
 	case !s.responded:
 		v.announce(s, ref)
 	}

@@ -15,6 +15,9 @@ const (
 	forgetNs   = 10e9   // the log of a VM that has been gone for so long is emptied: all have taken it over, and the dump has it
 )
 
+// busyPicks is by how many picks the pace of a VM is known: it is busy if there are two an interval.
+const busyPicks = 8
+
 // startRequests is how many requests a VM writes everything of, whether it knows of other VMs with requests or not: those that get
 // their first ones at the same time are to know of each other.
 const startRequests = 1000
@@ -35,9 +38,10 @@ type sharing struct {
 	now      uint64 // newest time that was read from the clock
 	lookedAt uint64
 	wroteAt  uint64 // when the vector was written last
-	pickedAt uint64 // when the newest pick was made
-	pause    uint64 // from the pick before until then
 	alone    bool   // no other VM has requests
+
+	picked uint64            // picks
+	picks  [busyPicks]uint64 // when the newest ones were made
 
 	ring  ring
 	peers []peer // by worker number, this VM's own included
@@ -110,11 +114,15 @@ func (v *VM) look(now uint64) {
 // serving reports whether this VM has had a request.
 func (v *VM) serving() bool { return v.serial != 0 }
 
-// publish writes what this VM's callback changed: log records before the vector that says that they are there. Where no other VM
-// has requests, ticks do, and the log when it has a full slot: another one that gets a request says so.
+// publish writes what this VM's callbacks changed: log records before the vector that says that they are there. A busy VM writes
+// twice an interval, and when its last request ends: its next callback is near. Where no other VM has requests, ticks write, and the
+// log does when it has a full slot: another one that gets a request says so.
 func (v *VM) publish() {
 	s := &v.share
 	if !s.on || s.alone && v.serial > startRequests {
+		return
+	}
+	if s.busy(s.now, busyPicks/2*s.interval) && s.now-s.wroteAt < s.interval/2 && v.open > 0 {
 		return
 	}
 	if s.ring.dirty || v.sched.VectorChanged() {
@@ -125,19 +133,13 @@ func (v *VM) publish() {
 // publishPick is publish for a pick.
 func (v *VM) publishPick(now uint64) {
 	s := &v.share
-	s.pause, s.pickedAt = now-s.pickedAt, now
+	s.picks[s.picked%busyPicks] = now
+	s.picked++
 	v.publish()
 }
 
-// publishSoon is publish for what others know in time if the next pick tells them: for a change of load alone, while requests are
-// open and this VM picks more than once in an interval.
-func (v *VM) publishSoon() {
-	s := &v.share
-	if s.on && !s.ring.dirty && v.open > 0 && s.now-s.wroteAt < s.interval && s.pause < s.interval {
-		return
-	}
-	v.publish()
-}
+// busy reports whether the last few picks were made within a time.
+func (s *sharing) busy(now, within uint64) bool { return now-s.picks[s.picked%busyPicks] < within }
 
 // write writes the newest log slot and the vector.
 func (v *VM) write(now uint64) {

@@ -140,9 +140,9 @@ func TestLateFirstByte(t *testing.T) {
 	r := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
 	last := p.Workers[1].Open(&r)
 	last.Receive()
-	for range 3 {
+	for range 40 {
 		p.Workers[1].Do(&r)
-		p.Advance(500 * time.Microsecond)
+		p.Advance(300 * time.Microsecond)
 	}
 	believed := func(want int, when string) {
 		t.Helper()
@@ -165,19 +165,19 @@ func TestLateFirstByte(t *testing.T) {
 func TestOnlyOneServes(t *testing.T) {
 	p := sharers(t, 3, 2, plan.SharingProcess)
 	r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("only", 500)))
-	written := func(n int) int {
+	written := func(n int, every time.Duration) int {
 		before := p.Writes
 		for range n {
 			p.Workers[1].Do(&r)
-			p.Advance(500 * time.Microsecond)
+			p.Advance(every)
 		}
 		return p.Writes - before
 	}
-	if n := written(filter.StartRequests); n < 2*filter.StartRequests {
+	if n := written(filter.StartRequests, 5*time.Millisecond); n < 2*filter.StartRequests {
 		t.Errorf("%d values were written for the first %d requests", n, filter.StartRequests)
 	}
 	p.Run(time.Second) // till the dump is done
-	if n := written(80); n > 80/8+1 {
+	if n := written(80, 500*time.Microsecond); n > 80/8+1 {
 		t.Errorf("%d values were written for 80 requests", n)
 	}
 	late := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("late", 6000)))
@@ -197,7 +197,7 @@ func TestOnlyOneServes(t *testing.T) {
 		t.Errorf("the other VM does not know the prompt: %s", pick)
 	}
 	p.Advance(5 * time.Millisecond)
-	if n := written(80); n < 2*80 {
+	if n := written(80, 5*time.Millisecond); n < 2*80 {
 		t.Errorf("%d values were written for 80 requests where another VM has requests", n)
 	}
 	open.Close()
