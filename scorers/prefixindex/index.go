@@ -59,6 +59,7 @@ type Index struct {
 	alive []uint64 // scratch of Match
 	live  []int32  // scratch of Match: words of alive that are not zero
 	path  []place  // scratch of Record
+	sum   uint64   // see table.reach
 }
 
 // New returns an empty index of at most maxRecords (endpoint, block) records. It allocates nothing big.

@@ -53,7 +53,7 @@ func (x *Index) Record(chain []uint64, slot int32) int {
 		x.shrink(slot, l.cap-missing)
 	}
 	if held < len(chain) {
-		x.insert(l, chain, uint32(slot))
+		x.insert(l, chain, held, uint32(slot))
 	}
 	return held
 }
@@ -139,8 +139,9 @@ func (x *Index) link(l *lru, first, last, after uint32) {
 }
 
 // insert adds the blocks of chain that path says are missing, each behind the block before it.
-func (x *Index) insert(l *lru, chain []uint64, slot uint32) {
+func (x *Index) insert(l *lru, chain []uint64, held int, slot uint32) {
 	after := uint32(0)
+	x.sum = x.table.reach(chain[held:])
 	for i, key := range chain {
 		r := x.path[i].rec
 		if r == 0 {
@@ -174,6 +175,7 @@ func (x *Index) shrink(slot int32, size uint32) {
 	if l.size <= size {
 		return
 	}
+	x.reachTail(l, l.size-size)
 	r := l.tail
 	for ; l.size > size; l.size-- {
 		prev := x.recs[r].prev
@@ -187,6 +189,18 @@ func (x *Index) shrink(slot int32, size uint32) {
 	} else {
 		x.recs[r].next = 0
 	}
+}
+
+// reachTail reads where the table has the n blocks that are evicted next, as table.reach does.
+func (x *Index) reachTail(l *lru, n uint32) {
+	s, sum := x.table.slots, x.sum
+	mask := uint32(len(s) - 1)
+	for r := l.tail; n > 0; n-- {
+		p := &x.recs[r]
+		sum += s[mix(x.entries[p.entry].key)&mask]
+		r = p.prev
+	}
+	x.sum = sum
 }
 
 // newEntry adds an entry without holders to the table.

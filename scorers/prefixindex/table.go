@@ -24,6 +24,19 @@ func mix(key uint64) uint32 {
 // pairKey is the key of a shared record.
 func pairKey(entry, slot uint32) uint64 { return uint64(entry)<<32 | uint64(slot) }
 
+// reach reads the places of keys, all at once: each of them is likely to be in no cache, and what follows would wait for one after
+// the other. The result is of no use but that the compiler leaves the reads in.
+func (t *table) reach(keys []uint64) (sum uint64) {
+	s := t.slots
+	mask := uint32(len(s) - 1)
+	for _, key := range keys {
+		if i := mix(key) & mask; i < uint32(len(s)) {
+			sum += s[i]
+		}
+	}
+	return sum
+}
+
 // full reports whether the table is to grow before an id is added. It keeps at least three eighths of its places free.
 func (t *table) full() bool { return (t.n+1)*8 > len(t.slots)*5 }
 
