@@ -11,5 +11,5 @@ func Bytes(p unsafe.Pointer, off, n int) []byte {
 
 // Copy copies n bytes, at least none and less than 1<<30, from src to dst, which may overlap. Neither is nil.
 func Copy(dst, src unsafe.Pointer, n int) {
-	copy((*[most]byte)(dst)[:n&(most-1)], (*[most]byte)(src)[:n&(most-1)])
+	copy(Bytes(dst, 0, n), Bytes(src, 0, n))
 }
