@@ -86,7 +86,7 @@ func (l *pickLine) write(words int) []byte {
 // text writes a value at n and returns where it ends.
 func (l *pickLine) text(n int, value string, foreign bool) int {
 	k, end := 0, min(len(value), maxText)
-	for ; k < end && !(foreign && !plain(value[k])); k++ {
+	for ; k < end && (!foreign || plain(value[k])); k++ {
 		l.bytes[n+k] = value[k]
 	}
 	if k == 0 || k < end {

@@ -43,14 +43,17 @@ var functions = []struct {
 	before, after []byte // after is nil if the function stays as it is
 }{
 	{
-		"jump ahead", []byte{noLocals,
+		"jump ahead",
+		[]byte{
+			noLocals,
 			lp, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
 			opIf, noType, opI32Const, 2, set0, 0, opBr, 3, end, end, // to block 2
 			opLocalGet, 1, opDrop, end,
 			opI32Const, 0, opReturn,
 			end, opUnreachable, end,
 		},
-		[]byte{noLocals,
+		[]byte{
+			noLocals,
 			blk, noType, opBrIf, 0,
 			opLocalGet, 1, opDrop, end,
 			opI32Const, 0, opReturn,
@@ -58,7 +61,9 @@ var functions = []struct {
 		},
 	},
 	{
-		"loop with its condition behind", []byte{noLocals,
+		"loop with its condition behind",
+		[]byte{
+			noLocals,
 			lp, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
 			opI32Const, 2, set0, 0, opBr, 2, end, // to the condition
 			opLocalGet, 1, opDrop, end, // body
@@ -66,7 +71,8 @@ var functions = []struct {
 			opI32Const, 0, opReturn,
 			end, opUnreachable, end,
 		},
-		[]byte{noLocals,
+		[]byte{
+			noLocals,
 			blk, noType, opBr, 0, end,
 			lp, noType, blk, noType,
 			opLocalGet, 2, eqz, opBrIf, 0, opI32Const, 0, opReturn, end,
@@ -75,13 +81,16 @@ var functions = []struct {
 		},
 	},
 	{
-		"call", []byte{noLocals,
+		"call",
+		[]byte{
+			noLocals,
 			blk, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 0, 1, 2, end,
 			opI32Const, 0, opCall, 9, opBrIf, 2, end, // the runtime may continue behind it
 			opLocalGet, 1, opDrop, end,
 			opI32Const, 0, opReturn, opUnreachable, end, opI32Const, 1, end,
 		},
-		[]byte{noLocals,
+		[]byte{
+			noLocals,
 			blk, noType, blk, noType, blk, noType, blk, noType,
 			get0, 0, eqz, opBrIf, 0, get0, 0, opBrTable, 2, 0, 1, 2, end,
 			opI32Const, 0, opCall, 9, opBrIf, 2, end,
@@ -91,7 +100,9 @@ var functions = []struct {
 		},
 	},
 	{
-		"shorter forms", []byte{noLocals,
+		"shorter forms",
+		[]byte{
+			noLocals,
 			lp, noType, blk, noType, blk, noType, get0, 0, opBrTable, 1, 0, 1, end,
 			opLocalGet, 1, opI64ExtendU, opI64Const, 24, opI64Add, opI32Wrap, opI64Load, 3, 8, opI32Wrap, opI64Load, 3, 0, opLocalSet, 2,
 			opLocalGet, 2, opI64ExtendU, opI64Const, 0x78, opI64Add, opI32Wrap, opLocalSet, 3, opLocalGet, 2, // -8 stays
@@ -99,7 +110,8 @@ var functions = []struct {
 			opIf, noType, opI32Const, 1, set0, 0, opBr, 2, end, opDrop, end,
 			opI32Const, 0, opReturn, end, opUnreachable, end,
 		},
-		[]byte{noLocals,
+		[]byte{
+			noLocals,
 			blk, noType,
 			opLocalGet, 1, opI32Const, 24, opI32Add, opLoad, 2, 8, opI64Load, 3, 0, opLocalTee, 2,
 			opI64ExtendU, opI64Const, 0x78, opI64Add, opI32Wrap, opLocalSet, 3, opLocalGet, 2,
@@ -109,8 +121,10 @@ var functions = []struct {
 		},
 	},
 	{"other form", []byte{noLocals, opLocalGet, 0, end}, nil},
-	{"jump out of place", []byte{noLocals,
-		lp, noType, blk, noType, get0, 0, opBrTable, 0, 0, end, opBr, 0, end, opUnreachable, end}, nil},
+	{"jump out of place", []byte{
+		noLocals,
+		lp, noType, blk, noType, get0, 0, opBrTable, 0, 0, end, opBr, 0, end, opUnreachable, end,
+	}, nil},
 }
 
 func TestFunctions(t *testing.T) {
