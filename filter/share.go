@@ -103,7 +103,7 @@ func (v *VM) look(now uint64) {
 	if now-s.lookedAt < s.interval && s.lookedAt != 0 {
 		return
 	}
-	if v.readVectors(now, false) {
+	if v.readVectors(now, false) && v.serving() {
 		v.fold(decisionBytes, false)
 	}
 	if !s.dump.restored {
