@@ -27,6 +27,7 @@ const (
 	opGlobalSet    = 0x24
 	opLoad         = 0x28 // i32.load, the first of the loads and stores
 	opI64Load      = 0x29
+	opI32Store     = 0x36
 	opStore        = 0x3e // the last of them
 	opMemorySize   = 0x3f
 	opMemoryGrow   = 0x40
@@ -35,8 +36,11 @@ const (
 	opF32Const     = 0x43
 	opF64Const     = 0x44
 	opI32Eqz       = 0x45
+	opI32LtU       = 0x49
 	opI64Eqz       = 0x50
 	opI32Add       = 0x6a
+	opI32Mul       = 0x6c
+	opI32ShrU      = 0x76
 	opI64Add       = 0x7c
 	opI32Wrap      = 0xa7
 	opI64ExtendU   = 0xad

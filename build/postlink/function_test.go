@@ -23,11 +23,20 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// FuzzModule makes sure of the same for whole modules.
+// FuzzModule makes sure of the same for whole modules, and that the data are as before where the table is computed.
 func FuzzModule(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Add(append([]byte(magic), 0, 8, 4, 'n', 'a', 'm', 'e', 1, 1, 0))
-	f.Fuzz(func(t *testing.T, b []byte) { _, _, _ = Rewrite(b) })
+	names := append(append([]byte{4}, "name"...), functionNames, byte(3+len(deferReturn)), 1, 0, byte(len(deferReturn)))
+	names = append(names, deferReturn...)
+	for _, data := range [][]segment{withoutZeros(smallImage()), pieces(smallImage(), 5000, 0)} {
+		f.Add(join(append(smallModule(data).sections(), section{secCustom, names})))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if after, stats, err := Rewrite(b); err == nil && stats.Table == nil {
+			assertComputed(t, b, after)
+		}
+	})
 }
 
 // Parts of the functions below.

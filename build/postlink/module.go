@@ -38,7 +38,7 @@ func Rewrite(b []byte) ([]byte, Stats, error) {
 	if err != nil {
 		return nil, stats, err
 	}
-	out := append(make([]byte, 0, len(b)), magic...)
+	kept := make([]section, 0, len(sections))
 	for _, s := range sections {
 		switch s.id {
 		case secCustom:
@@ -48,6 +48,15 @@ func Rewrite(b []byte) ([]byte, Stats, error) {
 				return nil, stats, err
 			}
 		}
+		kept = append(kept, s)
+	}
+	if computed, err := computeTable(kept); err == nil {
+		kept = computed
+	} else {
+		stats.Table = fmt.Errorf("runtime.findfunctab stays: %w", err)
+	}
+	out := append(make([]byte, 0, len(b)), magic...)
+	for _, s := range kept {
 		out = appendBytes(append(out, s.id), s.body)
 	}
 	return out, stats, nil

@@ -9,6 +9,10 @@
 // continue a function: its begin, behind its calls, and where a recovered panic returns. A loop of the program becomes a loop
 // of the module if the runtime cannot continue within it. What only debuggers read is left out, as -ldflags=-s would.
 //
+// A tenth of what is left is runtime.findfunctab, by which the runtime finds the function of a PC. Its content follows from the
+// number of functions on Wasm. So Rewrite takes it out of the data and adds a start function, which writes it before anything
+// else runs. Unless every byte of it is as expected, as with a Go version that lays it out otherwise, it stays where it is.
+//
 // A function of a form that is not known, such as one written in assembly language, stays as it is. Nothing is moved, so that
 // all that the runtime knows of functions stays true.
 package postlink
@@ -22,6 +26,9 @@ import (
 type Stats struct {
 	Functions int // in the module, imports excluded
 	Rewritten int // those whose jumps lead where they go
+
+	// Table says why runtime.findfunctab is in the data, nil if it is computed.
+	Table error
 }
 
 // File rewrites the module in a file. A process that has the file open keeps the module that it had.

@@ -67,7 +67,10 @@ func TestProgram(t *testing.T) {
 			if stats.Rewritten*100 < stats.Functions*90 {
 				t.Errorf("%d of %d functions were rewritten", stats.Rewritten, stats.Functions)
 			}
-			if len(after)*10 > len(before)*97 {
+			if stats.Table != nil {
+				t.Error(stats.Table)
+			}
+			if len(after)*100 > len(before)*85 {
 				t.Errorf("%d bytes became %d", len(before), len(after))
 			}
 		})

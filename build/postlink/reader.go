@@ -76,7 +76,18 @@ func (r *reader) count() int {
 	return int(n)
 }
 
+// rest returns what is left to read.
+func (r *reader) rest() []byte { return r.b[r.at:] }
+
 func appendUint(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
+
+// appendInt appends a number that is not negative as a signed one.
+func appendInt(b []byte, n int) []byte {
+	for ; n >= 0x40; n >>= 7 {
+		b = append(b, byte(n)|0x80)
+	}
+	return append(b, byte(n))
+}
 
 // appendBytes appends a length and the bytes.
 func appendBytes(b, data []byte) []byte { return append(appendUint(b, len(data)), data...) }
