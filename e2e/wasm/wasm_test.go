@@ -46,7 +46,7 @@ func run(m *testing.M) (code int, err error) {
 }
 
 // maxModuleBytes is the budget for the size of the binary.
-const maxModuleBytes = 3_500_000
+const maxModuleBytes = 3_000_000
 
 func TestSize(t *testing.T) {
 	if n := len(module.Code); n > maxModuleBytes {
