@@ -1,11 +1,13 @@
 package sched
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/zerohop/zerohop/shared/loads"
+	"github.com/zerohop/zerohop/shared/plan"
 )
 
 // waiting is what a worker has read of a peer whose records may wait.
@@ -75,6 +77,32 @@ func TestFetch(t *testing.T) {
 	}
 	if x.seen[3][0] != 1 || x.seen[3][1] != 1 || x.seen[3][2] != 0 {
 		t.Errorf("records read of the others: %v, want one of each of the first two", x.seen[3][:3])
+	}
+}
+
+// TestFetchMoved asks for a prompt that was moved when the endpoint that had it went.
+func TestFetchMoved(t *testing.T) {
+	x := newPatient(t, 2, 3)
+	chain := []uint64{1, 2, 3}
+	q, s := x.send(0, 1000*ms, chain, ""), x.s[0]
+	for k := range 7 {
+		x.send(0, 1000*ms, []uint64{uint64(100 + k)}, "")
+	}
+	x.look(1) // all of these, for they are many
+	left := *x.plan
+	left.Endpoints = slices.DeleteFunc(slices.Clone(left.Endpoints), func(e plan.Endpoint) bool { return e.Name[len(e.Name)-1:] == x.at(q) })
+	for i := range x.s {
+		if err := x.s[i].Reconfigure(&left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := s.Next(1001*ms, &q.d)
+	s.Retry(1001*ms, &q.d, next, s.Gen(next))
+	x.write(0, 1001*ms)
+	x.look(1)
+	last := x.send(1, 1002*ms, chain, "")
+	if x.at(q) != x.at(last) || last.d.Matched != 3 {
+		t.Errorf("%d blocks matched at %s, want 3 at %s", last.d.Matched, x.at(last), x.at(q))
 	}
 }
 

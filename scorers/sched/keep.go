@@ -124,8 +124,12 @@ func (s *Scheduler) transfer(now uint64, d *Decision) {
 		return
 	}
 	if len(x.chains) > 0 && int(d.BlockTokens) == s.blockTokens {
+		s.share.tail = 0 // what the decision found is known is not what is left of it
 		for i := range x.chains {
 			chain, _ := x.chain(i)
+			if s.share.log != nil {
+				s.describe(chain)
+			}
 			held := s.index.Record(chain, d.Cur)
 			x.chains[i] = uint64(uint32(x.chains[i])) | uint64(held)<<32
 		}
