@@ -107,12 +107,13 @@ func (v *VM) readVector(now uint64, i int) {
 	}
 }
 
-// read takes over what a vector says of its VM. Of a VM that was not known before, the log is read from its oldest slot on.
+// read takes over what a vector says of its VM. Of a VM that was not known before, the log is read from its oldest slot on. That of
+// a known one may have been read further than this vector says, to the end of a slot: a busy VM writes it more often.
 func (p *peer) read(cas uint32, size int, view *loads.View) {
 	p.cas, p.vectorLen, p.at, p.head = cas, size, view.At, view.Head
 	view.Digest(&p.digest)
 	p.serving = view.Serving || view.Head > 0
-	if p.epoch == view.Epoch && p.next <= p.head+1 {
+	if p.epoch == view.Epoch && p.next <= p.head+picklog.SlotRecords {
 		return
 	}
 	p.epoch, p.met, p.tidy = view.Epoch, false, false
