@@ -86,8 +86,8 @@ func (v *VM) endStream(ref int32) {
 	if v.sched == nil || s.d.Cur < 0 {
 		return
 	}
-	now := uint64(0) // needed only where the answer did not say how the endpoint is
-	if !s.responded {
+	now := uint64(0) // needed only where the answer did not say how the endpoint is, as the headers of a stream do not
+	if !s.firstByte {
 		now = v.clock()
 	}
 	// A reply without an attempt, such as Envoy's 413, says nothing about the endpoint.
