@@ -85,6 +85,29 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// TestTokenLists gives lists of token ids with something else in or behind them.
+func TestTokenLists(t *testing.T) {
+	many := strings.Repeat(",7", 3000)
+	for _, tt := range []struct {
+		name, fields string
+		want         Result
+	}{
+		{"text in between", `"prompt":[1,"abc"` + many + `]`, NoPrompt},
+		{"escape in between", `"prompt":[1,"\n"` + many + `]`, NoPrompt},
+		{"text first", `"prompt":["abc"` + many + `]`, NoPrompt},
+		{"object in between", `"prompt":[1,{"a":"abc"}` + many + `]`, NoPrompt},
+		{"text behind another list", `"prompt":[1],"prompt":[2,"abc"` + many + `]`, NoPrompt},
+		{"number behind", `"prompt":[1,2],"max_tokens":3`, OK},
+		{"second number behind", `"prompt":[1,2],"max_tokens":3,4`, NotJSON},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := scanSplits(t, Completions, `{"model":"m",`+tt.fields+`}`); got.Result != tt.want {
+				t.Errorf("Result = %d, want %d", got.Result, tt.want)
+			}
+		})
+	}
+}
+
 func TestFieldLimits(t *testing.T) {
 	long := strings.Repeat("x", MaxField)
 	for _, tt := range []struct {

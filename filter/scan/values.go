@@ -96,6 +96,7 @@ func (s *Scanner) routePrompt(m *machine) sink {
 	}
 	if m.kind != want {
 		s.unsupported = true
+		return sinkNone // bytes between token ids would leave the hasher with parts of one
 	}
 	return sinkPrompt
 }
@@ -234,7 +235,7 @@ func (s *Scanner) leave(m *machine, end int) {
 		s.endPart(m)
 		m.ctx = inContent
 	case inPrompt:
-		m.ctx, m.cur = inBody, keyPrompt
+		m.ctx, m.cur, m.tokens = inBody, keyPrompt, false // the next number is none
 	}
 	s.endValue(m, end)
 }
