@@ -128,7 +128,7 @@ func (f *function) head() int {
 	f.readTable(&f.code[i+1])
 	labels := f.table[len(f.table)-1] + 1
 	switch {
-	case slices.Max(f.table) >= labels:
+	case slices.Max(f.table) >= labels, f.table[0] != 0: // tableJump takes 0 for the begin
 		return 0
 	case blocks == labels:
 	case blocks == labels+1 && !f.jumps:

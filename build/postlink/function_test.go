@@ -134,6 +134,12 @@ var functions = []struct {
 		noLocals,
 		lp, noType, blk, noType, get0, 0, opBrTable, 0, 0, end, opBr, 0, end, opUnreachable, end,
 	}, nil},
+	{"begin at another place", []byte{
+		noLocals,
+		blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 2, 1, 0, 1, end,
+		opI32Const, 0, opCall, 9, opBrIf, 1, end,
+		opI32Const, 0, opReturn, opUnreachable, end, opI32Const, 1, end,
+	}, nil},
 }
 
 func TestFunctions(t *testing.T) {
