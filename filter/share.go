@@ -51,7 +51,7 @@ type sharing struct {
 	roll    []byte // scratch
 	rollCas uint32 // token of the roll last read
 	entered int    // number that this VM has entered there
-	first   bool   // it has had no request by then
+	first   bool   // its vector said by then that it has had no request
 
 	dump dump
 }
@@ -161,7 +161,7 @@ func (v *VM) write(now uint64) {
 	own.vectorLen = len(b)
 	v.stats.n[cSharedBytes] += int64(len(b))
 	v.host.SetShared(own.loadKey, b, 0)
-	if s.entered != number || s.first && v.serving() || still >= loadLifeNs {
+	if s.entered != number || s.first && v.sched.Decided() || still >= loadLifeNs {
 		v.enter()
 	}
 }
@@ -171,7 +171,7 @@ func (v *VM) write(now uint64) {
 //go:noinline
 func (v *VM) enter() {
 	s := &v.share
-	s.entered, s.first = v.worker.number, !v.serving()
+	s.entered, s.first = v.worker.number, !v.sched.Decided()
 	s.roll = binary.LittleEndian.AppendUint64(s.roll[:0], v.epoch)
 	v.put(names.KeyRoll, s.roll)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zerohop/zerohop/filter/hosttest"
 	"github.com/zerohop/zerohop/filter/hosttest/lifecycletest"
 	"github.com/zerohop/zerohop/shared/plan"
 )
@@ -43,4 +44,21 @@ func TestTakenOverOnce(t *testing.T) {
 	if n := p.Metric("zerohop_sharing_folded_records_total").Value; n > picks {
 		t.Errorf("%d records were taken over of %d", n, picks)
 	}
+}
+
+// TestSlowFirstBody has ticks come while the body of a VM's first request does: others see its pick as soon as it is made.
+func TestSlowFirstBody(t *testing.T) {
+	p := sharers(t, 3, 2, plan.SharingProcess)
+	hi := lifecycletest.Chat(lifecycletest.ChatBody("hi"))
+	p.Workers[1].Do(&hi)
+	slow := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("slow", 5000)))
+	slow.Chunk, slow.At, slow.Do = 1000, hosttest.GotChunk, func() { p.Run(300 * time.Millisecond) }
+	open := p.Workers[2].Open(&slow)
+	open.Receive()
+	p.Advance(5 * time.Millisecond)
+	vm(p.Workers[1]).Look(uint64(p.Now()))
+	if got := vm(p.Workers[1]).Believed(); got != 1 {
+		t.Errorf("%d believed to be in flight, want 1", got)
+	}
+	open.Close()
 }

@@ -64,9 +64,12 @@ func (s *Scheduler) ShareWith(l Log, epoch uint64) {
 func (s *Scheduler) Vector(now, snapshot uint64) []byte {
 	x := &s.share
 	x.fresh = false
-	h := loads.Header{Epoch: x.epoch, At: now, Head: x.seq, Snapshot: snapshot, Serving: s.decided != 0}
+	h := loads.Header{Epoch: x.epoch, At: now, Head: x.seq, Snapshot: snapshot, Serving: s.Decided()}
 	return s.fleet.Vector(&h, &x.digest)
 }
+
+// Decided reports whether there was a Decide.
+func (s *Scheduler) Decided() bool { return s.decided != 0 }
 
 // VectorChanged reports whether the counts in the vector, or the number of the newest record, may have changed since the last
 // call of Vector.
