@@ -111,3 +111,18 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations per request", got)
 	}
 }
+
+// TestKnown asks for the chain that was matched last, after some or all of it has been evicted for blocks that another slot has.
+func TestKnown(t *testing.T) {
+	for n, want := range []int{3, 3, 2, 1, 0} {
+		x, chain, others := New(8), []uint64{1, 2, 3}, []uint64{11, 12, 13, 14}
+		x.SetCapacities([]int{4, 4})
+		x.Record(others, 1)
+		x.Record(chain, 0)
+		x.Match(chain, make([]int32, 2))
+		x.Record(others[:n], 0)
+		if got := x.Known(chain); got != want {
+			t.Errorf("%d blocks are known after %d others, want %d", got, n, want)
+		}
+	}
+}

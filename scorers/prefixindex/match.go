@@ -138,8 +138,8 @@ func addBits(b uint64, w, i int32, match []int32) {
 // matched last.
 func (x *Index) Known(chain []uint64) int {
 	n := len(x.memo)
-	if n == 0 || n > len(chain) || x.entries[x.memo[n-1]].key != chain[n-1] {
-		n = 0
+	if n > 0 && (n > len(chain) || x.entries[x.memo[n-1]].key != chain[n-1] || x.entries[x.memo[n-1]].holders == 0) {
+		n = 0 // that was another chain, or blocks of it have been evicted, the last one first
 	}
 	for n < len(chain) && x.find(chain[n]) != 0 {
 		n++
