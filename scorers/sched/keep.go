@@ -50,6 +50,7 @@ func (k *keeper) put(starts []int32, hashes []uint64) uint64 {
 	b := k.ring[at : at+n]
 	b[0] = uint64(len(starts)) | uint64(len(k.events)/2)<<16 | uint64(len(hashes))<<32
 	for i, start := range starts {
+		start = min(start, int32(len(hashes))) // of a prompt that was cut off
 		b[1+i] = uint64(uint32(start)) | uint64(k.held[i])<<32
 	}
 	if len(k.events) > 0 {

@@ -274,3 +274,18 @@ func TestStreamedAnswerTellsByItsFirstByte(t *testing.T) {
 		t.Error("an endpoint that owes nothing is overdue")
 	}
 }
+
+// TestMoveOfCutPrompts moves a request whose prompts were cut, the second one to nothing, since the bound of blocks was lowered.
+func TestMoveOfCutPrompts(t *testing.T) {
+	s := newScheduler(t, testPlan(2))
+	s.maxBlocks = 2
+	p := promptOf([]uint64{1, 2, 3}, []uint64{4, 5})
+	var d Decision
+	s.Decide(1*ms, p, &d)
+	s.Commit(1*ms, p, &d)
+	next := s.Next(2*ms, &d)
+	s.Retry(2*ms, &d, next, s.Gen(next))
+	if got := s.index.SlotLen(next); got != 2 {
+		t.Errorf("%d blocks were moved, want 2", got)
+	}
+}
