@@ -52,7 +52,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "build/out/bench.json", "write the results to `FILE`; the plot goes beside it")
 	flag.BoolVar(&o.short, "short", false, "fewer and shorter rounds: under a minute")
 	flag.BoolVar(&o.assert, "assert", false, "fail when zerohop's CPU time per request exceeds its budget")
-	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, floor, zerohop, epp")
+	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, floor, calls, zerohop, epp")
 	flag.BoolVar(&o.sharing, "sharing", false, "measure what sharing between workers costs")
 	flag.Parse()
 	o.svg = strings.TrimSuffix(o.json, filepath.Ext(o.json)) + ".svg"
@@ -182,10 +182,15 @@ func (o options) starts(ctx context.Context, dir string, servers *backends) []st
 	list := []start{
 		{direct, func() (*variant, error) { return startStatic(ctx, dir, direct, "", 1, servers.addrs()) }},
 		{empty, func() (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
-		{floor, func() (*variant, error) { return startFloor(ctx, dir, servers.endpoints()) }},
+		{floor, func() (*variant, error) { return startFloor(ctx, dir, floor, servers.endpoints()) }},
 		{zerohop, func() (*variant, error) {
 			return startZerohop(ctx, harness.Options{Name: zerohop}, servers.endpoints())
 		}},
+	}
+	if strings.Contains(o.only, calls) {
+		list = append(list, start{calls, func() (*variant, error) {
+			return startFloor(ctx, dir, calls, servers.endpoints(), "-tags=hostcalls")
+		}})
 	}
 	if picker := os.Getenv("EPP"); picker != "" {
 		list = append(list, start{epp, func() (*variant, error) { return startEPP(ctx, dir, picker, servers.endpoints()) }})

@@ -19,6 +19,7 @@ const (
 	direct  = "direct"  // static cluster, no filter
 	empty   = "empty"   // direct plus a Wasm filter that does nothing
 	floor   = "floor"   // both filters, ORIGINAL_DST, all callbacks, but no logic
+	calls   = "calls"   // floor with zerohop's host calls; only if asked for
 	zerohop = "zerohop" // both filters, ORIGINAL_DST, agent
 	epp     = "epp"     // ext_proc to llm-d's endpoint picker
 )
@@ -128,14 +129,14 @@ func startZerohop(ctx context.Context, o harness.Options, endpoints []harness.En
 	}, nil
 }
 
-// startFloor builds the module without logic and starts an Envoy that has it where zerohop's has zerohop.
-func startFloor(ctx context.Context, dir string, endpoints []harness.Endpoint) (*variant, error) {
+// startFloor builds the module without logic, with flags of go build, and starts an Envoy that has it where zerohop's has zerohop.
+func startFloor(ctx context.Context, dir, name string, endpoints []harness.Endpoint, flags ...string) (*variant, error) {
 	root, err := harness.Root()
 	if err != nil {
 		return nil, err
 	}
-	module := filepath.Join(dir, "floor.wasm")
-	if err := harness.BuildModule(root, module, "./e2e/bench/floormodule"); err != nil {
+	module := filepath.Join(dir, name+".wasm")
+	if err := harness.BuildModule(root, module, "./e2e/bench/floormodule", flags...); err != nil {
 		return nil, err
 	}
 	var addresses []string
@@ -149,12 +150,12 @@ func startFloor(ctx context.Context, dir string, endpoints []harness.Endpoint) (
 			replaceKey(doc, "value", strings.Join(addresses, ","))
 		})
 	}
-	s, err := harness.Start(ctx, harness.Options{Name: floor, Endpoints: endpoints, Edit: edit, WithoutAgent: true})
+	s, err := harness.Start(ctx, harness.Options{Name: name, Endpoints: endpoints, Edit: edit, WithoutAgent: true})
 	if err != nil {
 		return nil, err
 	}
 	return &variant{
-		name: floor, envoy: s.Envoy, url: s.URL(), close: func() { s.Close() }, clients: map[int]*loadgen.Client{},
+		name: name, envoy: s.Envoy, url: s.URL(), close: func() { s.Close() }, clients: map[int]*loadgen.Client{},
 	}, nil
 }
 
