@@ -37,7 +37,7 @@ test: ## run all tests but those on a real vLLM
 	$(GO) test $(RACE) ./xds/... ./e2e/vllmsim/... ./e2e/loadgen/...
 	$(GO) test -run '^TestADayOfChurn$$' ./xds/agent
 	$(GO) test ./shared/... ./scorers/... ./filter/...
-	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m -p 3 -parallel 4 $$($(GO) list ./e2e/... | grep -vE '/(vllmsim|loadgen)(/|$$)')
+	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m -p 3 -parallel 4 $$($(GO) list ./... | grep -vE '/(xds|shared|scorers|filter|e2e/vllmsim|e2e/loadgen)(/|$$)')
 	$(GO) test -count 1 -parallel 3 -tags e2e -run TestThresholds -v ./e2e/replay
 
 test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and libnuma1)

@@ -37,9 +37,10 @@ func (l *live) usage(open func() int) usage {
 	return usage{goroutines: runtime.NumGoroutine(), conns: open(), members: len(l.published()), heap: m.HeapAlloc}
 }
 
-// TestADayOfChurn runs an agent for 24 hours of virtual time, or as many as the race detector leaves, in which endpoints come, go and change their addresses every
-// ten seconds, the configuration changes every minute and is wrong every fifth time, filters report and restart, and Envoys
-// connect and disconnect. Connections stand in for file descriptors: on the virtual network there are none.
+// TestADayOfChurn runs an agent for 24 hours of virtual time, or as many as the race detector leaves, in which endpoints come, go
+// and change their addresses every ten seconds, the configuration changes every minute and is wrong every fifth time, filters
+// report and restart, and Envoys connect and disconnect. Connections stand in for file descriptors: on the virtual network there
+// are none.
 func TestADayOfChurn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
