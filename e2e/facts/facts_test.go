@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -144,8 +143,8 @@ func TestAdapters(t *testing.T) {
 func TestRolesChange(t *testing.T) {
 	const byRole, all = header + "- type: queue-scorer\n- type: prefill-filter\n" + fast, header + "- type: queue-scorer\n" + fast
 	same := simserver.Config{Models: []string{"base"}}
-	b := start(t, all, same, same)
-	b.roles("prefill", "decode")
+	b := &bed{t: t, sims: startSims(t, same, same)}
+	b.stack = harness.ForTest(t, harness.Options{Endpoints: b.roles("prefill", "decode"), Config: []byte(all)})
 	var asking sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := 0
@@ -160,10 +159,10 @@ func TestRolesChange(t *testing.T) {
 		}
 	})
 	for range 3 {
-		b.roles("prefill", "decode")
+		b.write(b.roles("prefill", "decode"))
 		b.configure(byRole)
 		traffic.Until(b.t, "only sim-0", func() error { return b.goTo("base", "sim-0") })
-		b.roles("decode", "prefill")
+		b.write(b.roles("decode", "prefill"))
 		traffic.Until(b.t, "only sim-1", func() error { return b.goTo("base", "sim-1") })
 		b.configure(all)
 		traffic.Until(b.t, "both", func() error { return b.goTo("base", "sim-0", "sim-1") })
@@ -175,17 +174,19 @@ func TestRolesChange(t *testing.T) {
 	}
 }
 
-// roles gives each endpoint its role.
-func (b *bed) roles(roles ...string) {
-	b.t.Helper()
-	var file strings.Builder
-	file.WriteString("endpoints:\n")
-	for i, e := range b.sims.Endpoints() {
-		ip, port, _ := strings.Cut(e.Address, ":")
-		fmt.Fprintf(&file, "- {name: %s, address: %s, port: %q, labels: {llm-d.ai/role: %s}}\n", e.Name, ip, port, roles[i])
+// roles returns the endpoints with a role each.
+func (b *bed) roles(roles ...string) []harness.Endpoint {
+	endpoints := b.sims.Endpoints()
+	for i := range endpoints {
+		endpoints[i].Labels = map[string]string{"llm-d.ai/role": roles[i]}
 	}
-	_, name := b.stack.Files()
-	if err := errors.Join(os.WriteFile(name+".new", []byte(file.String()), 0o600), os.Rename(name+".new", name)); err != nil {
+	return endpoints
+}
+
+// write has the agent read other endpoints.
+func (b *bed) write(endpoints []harness.Endpoint) {
+	b.t.Helper()
+	if err := b.stack.WriteEndpoints(endpoints); err != nil {
 		b.t.Fatal(err)
 	}
 }
