@@ -26,15 +26,15 @@ type sizing struct {
 	Small       bool `json:"-"`                 // also runs without sizingEnv
 }
 
-// stateBytes returns what the state of a VM takes at most by docs/sizing.md: for each block its record, its places in two hash
-// tables, and a bit for each endpoint, whose number is rounded up to 64 times a power of two; something for each endpoint;
+// stateBytes returns what the state of a VM takes at most by docs/sizing.md: for each block its run, record and place in a hash
+// table, and a bit for each endpoint, whose number is rounded up to 64 times a power of two; something for each endpoint;
 // and what there is in any case.
 func (c *sizing) stateBytes() int {
 	words := 1
 	for 64*words < c.Endpoints {
 		words *= 2
 	}
-	return c.Blocks*(64+8*words) + c.Endpoints*8<<10 + 4<<20
+	return c.Blocks*(130+8*words) + c.Endpoints*8<<10 + 4<<20
 }
 
 // sharedBytes returns what the shared data of three VMs take at most: for each its log and its load vector, and one dump.

@@ -1,14 +1,15 @@
 package prefixindex
 
-// AppendHashes appends to dst the chain hashes of the blocks that slot holds, from most to least recently used, without the
-// first skip of them and at most limit. last is the last of those that are skipped, so that they need not be counted again; if
-// slot does not hold it any more, they are.
+// AppendRuns appends to blocks the chain hashes of the blocks that slot holds, from most to least recently used, without the
+// first skip of them and at most limit, and to lengths how many of them are one run each. limit is at least MaxRun. last is the
+// first block of the last run of those that are skipped, so that they need not be counted again; if slot does not hold it any more,
+// they are.
 //
-// A dump that is read in parts, while requests go on, misses only what was used between two parts, and if the last block of a
+// A dump that is read in parts, while requests go on, misses only what was used between two parts, and if the last run of a
 // part was used, what comes behind it.
-func (x *Index) AppendHashes(dst []uint64, slot int32, skip int, last uint64, limit int) []uint64 {
+func (x *Index) AppendRuns(blocks []uint64, lengths []byte, slot int32, skip int, last uint64, limit int) ([]uint64, []byte) {
 	if int(slot) >= len(x.lists) || skip >= int(x.lists[slot].size) {
-		return dst
+		return blocks, lengths
 	}
 	r := x.lists[slot].head
 	if skip > 0 {
@@ -16,43 +17,52 @@ func (x *Index) AppendHashes(dst []uint64, slot int32, skip int, last uint64, li
 			r, skip = x.recs[x.findRecord(e, uint32(slot))].next, 0
 		}
 	}
-	for ; skip > 0 && r != 0; skip-- {
-		r = x.recs[r].next
+	for ; r != 0; r = x.recs[r].next {
+		n := int(x.recs[r].len())
+		if skip > 0 {
+			skip -= n
+			continue
+		}
+		if limit -= n; limit < 0 {
+			break
+		}
+		blocks, lengths = append(blocks, x.runs[x.recs[r].run].keys[:n]...), append(lengths, byte(n))
 	}
-	for ; limit > 0 && r != 0; limit-- {
-		dst = append(dst, x.entries[x.recs[r].entry].key)
-		r = x.recs[r].next
-	}
-	return dst
+	return blocks, lengths
 }
 
-// Restore adds blocks that slot is believed to hold, most recently used first, as less recently used than all that it is known
-// to hold. Those that are known stay where they are. Nothing is evicted: what is beyond the slot's capacity is left out. It
-// returns how many were added. The hashes are read during the call only.
-func (x *Index) Restore(slot int32, hashes []uint64) int {
+// Restore adds the blocks of one run that slot is believed to hold, as less recently used than all that it is known to hold. Those
+// that are known stay where they are. Nothing is evicted: what is beyond the slot's capacity is left out. It returns how many
+// were added. The blocks are read during the call only.
+func (x *Index) Restore(slot int32, blocks []uint64) int {
 	if int(slot) >= len(x.lists) {
 		return 0
 	}
 	l := &x.lists[slot]
-	added := 0
-	for _, key := range hashes {
-		if l.size >= l.cap {
-			break
-		}
-		e := x.find(key)
+	before := l.size
+	for len(blocks) > 0 && l.size < l.cap {
+		n := min(len(blocks), MaxRun, int(l.cap-l.size))
+		e, r := x.find(blocks[0]), uint32(0)
 		if e == 0 {
-			e = x.newEntry(key)
-		} else if x.held(e, uint32(slot)) {
-			continue
+			e = x.newRun(blocks[:n])
+		} else {
+			n = min(n, x.common(e, blocks))
+			if x.held(e, uint32(slot)) {
+				r = x.findRecord(e, uint32(slot))
+				n = min(x.common(e, blocks), int(x.recs[r].len()))
+			}
+			if n < int(x.runs[e].len) {
+				x.split(e, uint32(n))
+			}
 		}
-		if added == 0 {
-			x.forkAll(l) // any of them may be the one before a block that is added
+		if r == 0 {
+			if l.size == before {
+				x.forkAll(l) // any of them may be the one before a block that is added
+			}
+			r = x.add(l, e, uint32(slot), l.tail)
+			x.recs[r].what |= parent | fork
 		}
-		r := x.newRecord(e, uint32(slot))
-		x.recs[r].slot |= parent | fork
-		x.link(l, r, r, l.tail)
-		l.size++
-		added++
+		blocks = blocks[n:]
 	}
-	return added
+	return int(l.size - before)
 }

@@ -1,6 +1,7 @@
 package prefixindex
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -34,18 +35,27 @@ func TestRestore(t *testing.T) {
 		}
 		var parts []uint64
 		added := 0
-		for skip := 0; skip < len(dumped); {
-			n := rapid.IntRange(1, 20).Draw(t, "part")
-			last := uint64(0) // of no block
-			if skip > 0 && rapid.Bool().Draw(t, "last is held") {
-				last = dumped[skip-1]
+		for skip, last := 0, uint64(0); skip < len(dumped); {
+			n := rapid.IntRange(MaxRun, 20).Draw(t, "part")
+			if rapid.Bool().Draw(t, "last is not held") {
+				last = 0 // of no block
 			}
-			part := from.AppendHashes(nil, 0, skip, last, n)
-			if len(part) != min(n, len(dumped)-skip) {
-				t.Fatalf("%d blocks from %d on, of %d", len(part), skip, len(dumped))
+			part, lengths := from.AppendRuns(nil, nil, 0, skip, last, n)
+			if len(part) == 0 || len(part) > n || len(part) <= n-MaxRun && len(part) < len(dumped)-skip {
+				t.Fatalf("%d blocks from %d on, of %d; limit %d", len(part), skip, len(dumped), n)
 			}
 			parts, skip = append(parts, part...), skip+len(part)
-			added += to.Restore(1, part)
+			if rapid.Bool().Draw(t, "without runs") {
+				lengths = bytes.Repeat([]byte{1}, len(part))
+			}
+			for _, n := range lengths {
+				last = part[0]
+				added += to.Restore(1, part[:n])
+				part = part[n:]
+			}
+			if len(part) > 0 {
+				t.Fatalf("%d blocks are of no run", len(part))
+			}
 		}
 		if diff := cmp.Diff(dumped, parts, cmp.Transformer("nil", func(l []uint64) []uint64 { return append([]uint64{}, l...) })); diff != "" {
 			t.Fatalf("parts (-whole +parts):\n%s", diff)
@@ -72,7 +82,7 @@ func TestRestore(t *testing.T) {
 
 func TestDumpOfUnknownSlots(t *testing.T) {
 	x := New(10)
-	if got := x.AppendHashes(nil, 3, 0, 0, 10); got != nil {
+	if got, _ := x.AppendRuns(nil, nil, 3, 0, 0, 10); got != nil {
 		t.Errorf("an unknown slot holds %v", got)
 	}
 	if n := x.Restore(3, []uint64{1}); n != 0 {
@@ -80,7 +90,7 @@ func TestDumpOfUnknownSlots(t *testing.T) {
 	}
 	x.SetCapacities([]int{5})
 	x.Record([]uint64{1, 2}, 0)
-	if got := x.AppendHashes(nil, 0, 2, 0, 10); got != nil {
+	if got, _ := x.AppendRuns(nil, nil, 0, 2, 0, 10); got != nil {
 		t.Errorf("behind the last block stands %v", got)
 	}
 }

@@ -1,14 +1,20 @@
 // Package prefixindex is the approximate prefix index of one worker: which endpoint is believed to hold which prefix block.
 // It is fed with what was routed (Record) and asked how much of a prompt each endpoint holds (Match).
 //
-// A block is known by its chain hash, so that equal hashes mean equal prefixes. All holders of a block stand in one bitset
-// (block-major), which makes a lookup over a thousand endpoints a few word operations per block. Each endpoint has its own
-// capacity and evicts its least recently used block; within one prompt the tail counts as older than the head, because a
-// tail without its head is worth nothing.
+// A block is known by its chain hash, so that equal hashes mean equal prefixes. Up to eight blocks that follow each other and
+// that no prompt leaves in between are one run, so that most of what is done for a block is done for eight, and a long prompt
+// touches few places in memory. A prompt that leaves a run in the middle splits it. All holders of a run stand in one bitset,
+// which makes a lookup over a thousand endpoints a few word operations per run. Each endpoint has its own capacity in blocks
+// and evicts its least recently used block; within one prompt the tail counts as older than the head, because a tail without
+// its head is worth nothing.
 //
-//	table     open addressing, chain hash → entry          entry   hash, holder count, owner record
-//	bits      entry × W words, bit = slot of a holder       record  (entry, slot) in the recency list of the slot
-//	shared    open addressing, (entry, slot) → record, for records that are not their entry's owner
+//	table     open addressing, first chain hash of a run → run
+//	runs      chain hashes, length, holders, owner     records (run, slot, blocks held) in the recency list of the slot
+//	bits      run × W words, bit = slot of a holder; of up to 64 slots, in the run
+//	shared    open addressing, (run, slot) → record, for records that are not their run's owner
+//
+// A holder has the first blocks of a run: all of them but for one whose last ones were evicted or withdrawn. The next prompt that
+// uses these splits the run there.
 //
 // Everything is flat and pointer-free. Memory grows by doubling, up to what the bound of records allows; with a full index
 // nothing is allocated any more. The index assumes a single thread, and that a chain hash stands for the whole prefix before
@@ -17,57 +23,83 @@ package prefixindex
 
 const (
 	wordBits  = 64
-	firstSize = 1024 // records and entries allocated at first use
+	firstSize = 1024 // records and runs allocated at first use
+
+	// MaxRun is the most blocks of a run: their hashes are a line of the cache.
+	MaxRun = 8
 )
 
-// entry is one block. Entry 0 is not used.
-type entry struct {
-	key     uint64 // chain hash
-	holders uint32 // endpoints that hold the block; 0 marks a free entry
-	rec     uint32 // record of the owner, the one holder that is not in the shared table; 0 if none. Free list link if free
+// run is up to MaxRun consecutive blocks. Run 0 is not used. What a look at a run needs stands together, as it is likely to be in
+// no cache.
+type run struct {
+	keys    [MaxRun]uint64 // chain hashes, of which the first len count
+	bits    [1]uint64      // holders, by slot, where there are at most 64 slots
+	len     uint32         // blocks, as many as the holder with the most has
+	holders uint32         // endpoints that hold the first block; 0 marks a free run
+	partial uint32         // of these, those that do not hold all
+	rec     uint32         // record of the owner, the one holder that is not in the shared table; 0 if none. Free list link if free
 }
 
-// record says that the endpoint in slot holds entry. Record 0 is not used.
+// record says that the endpoint in slot holds the first blocks of a run. Record 0 is not used.
 type record struct {
-	entry, slot uint32
-	prev, next  uint32 // recency list of the slot, towards more and less recently used; next is the free list link if free
+	run        uint32
+	what       uint32 // slot, number of blocks and marks
+	prev, next uint32 // recency list of the slot, towards more and less recently used; next is the free list link if free
 }
+
+// Parts of record.what.
+const (
+	slotMask = 1<<24 - 1
+	lenShift = 24
+	lenMask  = 0xf << lenShift
+	onPath   = 1 << 31 // it is of the chain being recorded
+	parent   = 1 << 30 // the slot was given a block behind the last one
+	fork     = 1 << 29 // the slot was given a second one, or what it has behind the last one is not known
+	children = parent | fork
+)
+
+func (r *record) slot() uint32 { return r.what & slotMask }
+
+func (r *record) len() uint32 { return r.what & lenMask >> lenShift }
+
+func (r *record) setLen(n uint32) { r.what = r.what&^lenMask | n<<lenShift }
 
 // lru is the recency list of one slot.
 type lru struct {
 	head, tail uint32 // most and least recently used record; 0 if empty
-	size, cap  uint32 // records
+	size, cap  uint32 // blocks
 }
 
 // Index is an approximate prefix index. The zero value is not usable; see New.
 type Index struct {
-	words   int // words of a bitset
-	max     int // bound of records
-	entries []entry
-	bits    []uint64
-	recs    []record
-	table   table
-	shared  table
-	lists   []lru
+	words  int // words of a bitset
+	max    int // bound of blocks over all slots
+	runs   []run
+	bits   []uint64 // empty with one word
+	recs   []record
+	table  table
+	shared table
+	lists  []lru
 
-	freeEntry, freeRec uint32
-	usedEntry, usedRec int // used or once used, entry 0 and record 0 included
-	records            int
-	evicted            uint64
+	freeRun, freeRec uint32
+	usedRun, usedRec int // used or once used, run 0 and record 0 included
+	records          int // blocks held, over all slots
+	evicted          uint64
 
-	memo  []uint32 // entries of the chain last matched, by block
-	alive []uint64 // scratch of Match
-	live  []int32  // scratch of Match: words of alive that are not zero
-	path  []place  // scratch of Record
-	sum   uint64   // see table.reach
+	memo   []uint32 // runs of the chain last matched
+	memoAt int      // index in the chain at which the last of these begins
+	alive  []uint64 // scratch of Match
+	live   []int32  // scratch of Match: words of alive that are not zero
+	path   []place  // scratch of Record
+	sum    uint64   // of what Reach has read, so that the compiler leaves the reads in
 }
 
 // New returns an empty index of at most maxRecords (endpoint, block) records. It allocates nothing big.
 func New(maxRecords int) *Index {
 	return &Index{
 		words: 1, max: max(maxRecords, 0),
-		entries: make([]entry, 1), bits: make([]uint64, 1), recs: make([]record, 1),
-		usedEntry: 1, usedRec: 1,
+		runs: make([]run, 1), recs: make([]record, 1),
+		usedRun: 1, usedRec: 1,
 		alive: make([]uint64, 1), live: make([]int32, 1),
 		table: emptyTable(), shared: emptyTable(),
 	}
@@ -76,7 +108,7 @@ func New(maxRecords int) *Index {
 // Slots returns the number of slots made known by SetCapacities.
 func (x *Index) Slots() int { return len(x.lists) }
 
-// Len returns the number of records held.
+// Len returns the number of (endpoint, block) records held.
 func (x *Index) Len() int { return x.records }
 
 // Evicted returns the number of records evicted for want of capacity since the index was made.
@@ -87,8 +119,8 @@ func (x *Index) SlotLen(slot int32) int { return int(x.lists[slot].size) }
 
 // Bytes returns the bytes of memory that the index has allocated.
 func (x *Index) Bytes() int {
-	return 16*cap(x.entries) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
-		16*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 8*(cap(x.path)+cap(x.alive))
+	return (8*MaxRun+24)*cap(x.runs) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
+		16*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 16*cap(x.path) + 8*cap(x.alive)
 }
 
 // SetBound changes the bound of records. It takes effect with SetCapacities, which must follow. Memory that was allocated
@@ -132,18 +164,20 @@ func (x *Index) Flush() {
 	clear(x.table.slots)
 	clear(x.shared.slots)
 	x.table.n, x.shared.n = 0, 0
-	clear(x.entries) // a memo entry must not look alive
+	clear(x.runs) // a run of the memo must not look alive
 	clear(x.bits)
-	x.freeEntry, x.freeRec, x.usedEntry, x.usedRec, x.records = 0, 0, 1, 1, 0
+	x.freeRun, x.freeRec, x.usedRun, x.usedRec, x.records = 0, 0, 1, 1, 0
 	for i := range x.lists {
 		x.lists[i] = lru{cap: x.lists[i].cap}
 	}
 }
 
-// Holds reports whether slot is believed to hold the block with this chain hash.
-func (x *Index) Holds(key uint64, slot int32) bool {
-	e := x.find(key)
-	return e != 0 && x.held(e, uint32(slot))
+// bitset returns the holders of run e.
+func (x *Index) bitset(e uint32) []uint64 {
+	if x.words == 1 {
+		return x.runs[e].bits[:]
+	}
+	return x.bits[int(e)*x.words : int(e+1)*x.words]
 }
 
 // growSlots makes room for n slots, widening all bitsets by doubling if needed.
@@ -156,13 +190,8 @@ func (x *Index) growSlots(n int) {
 	for words*wordBits < n {
 		words *= 2
 	}
-	if words == x.words {
-		return
+	if words != x.words {
+		x.grow(len(x.runs), words)
+		x.alive, x.live = make([]uint64, words), make([]int32, words)
 	}
-	wide := make([]uint64, len(x.entries)*words)
-	for e := 1; e < x.usedEntry; e++ {
-		copy(wide[e*words:], x.bits[e*x.words:(e+1)*x.words])
-	}
-	x.bits, x.words = wide, words
-	x.alive, x.live = make([]uint64, words), make([]int32, words)
 }

@@ -1,6 +1,7 @@
 package prefixindex
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,27 @@ func TestNothingBigBeforeTraffic(t *testing.T) {
 	x.SetCapacities(make64(1000, 31250))
 	if x.Bytes() > 64<<10 {
 		t.Errorf("an empty index takes %d bytes", x.Bytes())
+	}
+}
+
+// TestBytes fills an index and holds its memory to what package plan promises: 130 bytes a record and 8 for each 64 endpoints, if no
+// block shares a run, and much less if prompts are long.
+func TestBytes(t *testing.T) {
+	const bound = 1 << 17
+	for _, tt := range []struct{ slots, blocks, most int }{{16, 1, 138}, {16, 3, 65}, {16, 64, 30}, {100, 1, 146}, {1000, 1, 258}, {1000, 64, 65}} {
+		t.Run(strconv.Itoa(tt.slots)+" slots, "+strconv.Itoa(tt.blocks)+" blocks", func(t *testing.T) {
+			x := New(bound)
+			x.SetCapacities(make64(tt.slots, bound/tt.slots))
+			for i := range 2 * bound / tt.blocks {
+				x.Record(spread(uint64(i)<<20, tt.blocks), int32(i%tt.slots))
+			}
+			if x.Evicted() == 0 {
+				t.Fatal("the index is not full")
+			}
+			if got := x.Bytes() / bound; got >= tt.most {
+				t.Errorf("%d bytes a record, want less than %d", got, tt.most)
+			}
+		})
 	}
 }
 

@@ -6,33 +6,47 @@ import "math/bits"
 // per slot and belongs to the caller. Match remembers where it found the blocks, so that a Record of the same chain soon
 // after is cheaper.
 func (x *Index) Match(chain []uint64, match []int32) {
-	if cap(x.memo) < len(chain) {
-		x.memo = make([]uint32, 2*len(chain))
-	}
 	if x.words > 1 {
 		x.matchWide(chain, match)
 		return
 	}
-	memo, n, alive := x.memo[:len(chain)], 0, ^uint64(0)
-	for i, key := range chain {
-		e := x.find(key)
+	memo, i, alive := x.memo[:0], 0, ^uint64(0)
+	for i < len(chain) && alive != 0 {
+		e := x.find(chain[i])
 		if e == 0 {
 			break
 		}
-		memo[i] = e
-		n++
-		b := x.bits[e]
+		memo, x.memoAt = append(memo, e), i
+		b := x.runs[e].bits[0]
 		if gone := alive &^ b; gone != 0 && i > 0 {
 			addBits(gone, 0, int32(i), match)
 		}
-		if alive &= b; alive == 0 {
-			break
+		alive &= b
+		m := x.common(e, chain[i:])
+		if x.runs[e].partial != 0 {
+			alive = x.partly(e, 0, alive, i, m, match)
+		}
+		i += m
+	}
+	x.memo = memo
+	if i > 0 {
+		addBits(alive, 0, int32(i), match)
+	}
+}
+
+// partly adds, for those endpoints of word w that hold fewer than m blocks of run e, which begins at index i of the chain, how many
+// they hold of the chain, and returns the others.
+//
+//go:noinline
+func (x *Index) partly(e uint32, w int32, alive uint64, i, m int, match []int32) uint64 {
+	for b := alive; b != 0; b &= b - 1 {
+		bit := bits.TrailingZeros64(b)
+		if n := int(x.recs[x.findRecord(e, uint32(w)*wordBits+uint32(bit))].len()); n < m {
+			alive &^= 1 << bit
+			addBits(1<<bit, w, int32(i+n), match)
 		}
 	}
-	x.memo = memo[:n]
-	if n > 0 {
-		addBits(alive, 0, int32(n), match)
-	}
+	return alive
 }
 
 // matchWide is Match for more than 64 slots.
@@ -40,46 +54,36 @@ func (x *Index) Match(chain []uint64, match []int32) {
 //go:noinline
 func (x *Index) matchWide(chain []uint64, match []int32) {
 	x.memo = x.memo[:0]
-	n := x.firstHolders(chain)
-	for i := 1; n > 0; i++ {
-		e := uint32(0)
-		if i < len(chain) {
-			e = x.find(chain[i])
-		}
+	n, i := x.words, 0
+	for w := range x.alive {
+		x.alive[w], x.live[w] = ^uint64(0), int32(w)
+	}
+	for i < len(chain) && n > 0 {
+		e := x.find(chain[i])
 		if e == 0 {
-			x.finish(n, int32(i), match)
-			return
+			break
 		}
-		x.memo = append(x.memo, e)
+		x.memo, x.memoAt = append(x.memo, e), i
 		n = x.narrow(n, e, int32(i), match)
-	}
-}
-
-// firstHolders sets alive to the holders of the first block and live to its words that are not zero, and returns their
-// number.
-func (x *Index) firstHolders(chain []uint64) int {
-	if len(chain) == 0 {
-		return 0
-	}
-	e := x.find(chain[0])
-	if e == 0 {
-		return 0
-	}
-	x.memo = append(x.memo, e)
-	n := 0
-	for w, b := range x.bits[int(e)*x.words : int(e+1)*x.words] {
-		x.alive[w] = b
-		if b != 0 {
-			x.live[n] = int32(w)
-			n++
+		m := x.common(e, chain[i:])
+		if x.runs[e].partial != 0 {
+			for _, w := range x.live[:n] {
+				x.alive[w] = x.partly(e, w, x.alive[w], i, m, match)
+			}
 		}
+		i += m
 	}
-	return n
+	if i == 0 {
+		return
+	}
+	for _, w := range x.live[:n] {
+		addBits(x.alive[w], w, int32(i), match)
+	}
 }
 
-// narrow intersects alive with the holders of e, which is block i, and returns the number of words left in live.
+// narrow intersects alive with the holders of e, which begins at index i of the chain, and returns the number of words left in live.
 func (x *Index) narrow(n int, e uint32, i int32, match []int32) int {
-	b := x.bits[int(e)*x.words : int(e+1)*x.words]
+	b := x.bitset(e)
 	alive := x.alive[:len(b)]
 	live := x.live[:n]
 	if n*2 > len(b) && covers(alive, b) {
@@ -90,7 +94,9 @@ func (x *Index) narrow(n int, e uint32, i int32, match []int32) int {
 		was := alive[w]
 		is := was & b[w]
 		if is != was {
-			addBits(was&^is, w, i, match)
+			if i > 0 {
+				addBits(was&^is, w, i, match)
+			}
 			alive[w] = is
 		}
 		if is != 0 {
@@ -102,7 +108,7 @@ func (x *Index) narrow(n int, e uint32, i int32, match []int32) int {
 }
 
 // covers reports whether every bit of a stands in b, which is as long. It is the common case, since most endpoints that
-// hold one block of a prompt hold the next.
+// hold one run of a prompt hold the next.
 func covers(a, b []uint64) bool {
 	for len(a) >= 4 && len(b) >= 4 {
 		if a[0]&^b[0]|a[1]&^b[1]|a[2]&^b[2]|a[3]&^b[3] != 0 {
@@ -118,13 +124,6 @@ func covers(a, b []uint64) bool {
 	return true
 }
 
-// finish adds i for every endpoint that is left.
-func (x *Index) finish(n int, i int32, match []int32) {
-	for _, w := range x.live[:n] {
-		addBits(x.alive[w], w, i, match)
-	}
-}
-
 // addBits adds i for every bit of word w.
 func addBits(b uint64, w, i int32, match []int32) {
 	for ; b != 0; b &= b - 1 {
@@ -137,12 +136,19 @@ func addBits(b uint64, w, i int32, match []int32) {
 // Known returns how many leading blocks of chain are known, to be at one endpoint or another. It is cheap for the chain that was
 // matched last.
 func (x *Index) Known(chain []uint64) int {
-	n := len(x.memo)
-	if n > 0 && (n > len(chain) || x.entries[x.memo[n-1]].key != chain[n-1] || x.entries[x.memo[n-1]].holders == 0) {
-		n = 0 // that was another chain, or blocks of it have been evicted, the last one first
+	n := 0
+	if k := len(x.memo); k > 0 {
+		e, at := x.memo[k-1], x.memoAt
+		if at < len(chain) && x.runs[e].keys[0] == chain[at] && x.runs[e].holders != 0 {
+			n = at + x.common(e, chain[at:])
+		} // or else that was another chain, or blocks of it have been evicted, the last one first
 	}
-	for n < len(chain) && x.find(chain[n]) != 0 {
-		n++
+	for n < len(chain) {
+		e := x.find(chain[n])
+		if e == 0 {
+			break
+		}
+		n += x.common(e, chain[n:])
 	}
 	return n
 }

@@ -64,21 +64,30 @@ func (m *model) match(chain []uint64) []int32 {
 // contents returns the recency list of each slot, checking its links on the way.
 func contents(t *rapid.T, x *Index) [][]uint64 {
 	out := make([][]uint64, len(x.lists))
-	entries := map[uint32]bool{}
+	holders := map[uint32]struct{ all, partial, most uint32 }{}
 	total := 0
 	for s := range x.lists {
 		l := &x.lists[s]
 		prev := uint32(0)
 		for r := l.head; r != 0; r = x.recs[r].next {
-			if x.recs[r].prev != prev || x.recs[r].slot&^marks != uint32(s) {
+			if x.recs[r].prev != prev || x.recs[r].slot() != uint32(s) {
 				t.Fatalf("slot %d: record %d is %+v behind %d", s, r, x.recs[r], prev)
 			}
-			e := x.recs[r].entry
+			e, n := x.recs[r].run, x.recs[r].len()
 			if got := x.findRecord(e, uint32(s)); got != r || !x.held(e, uint32(s)) {
 				t.Fatalf("slot %d: record %d is found as %d, bit %v", s, r, got, x.held(e, uint32(s)))
 			}
-			out[s] = append(out[s], x.entries[e].key)
-			entries[e] = true
+			if n == 0 || n > x.runs[e].len || x.runs[e].len > MaxRun || x.recs[r].what&onPath != 0 {
+				t.Fatalf("slot %d: record %+v of run %+v", s, x.recs[r], x.runs[e])
+			}
+			out[s] = append(out[s], x.runs[e].keys[:n]...)
+			h := holders[e]
+			h.all++
+			h.most = max(h.most, n)
+			if n < x.runs[e].len {
+				h.partial++
+			}
+			holders[e] = h
 			prev = r
 		}
 		if l.tail != prev || int(l.size) != len(out[s]) {
@@ -86,20 +95,25 @@ func contents(t *rapid.T, x *Index) [][]uint64 {
 		}
 		total += len(out[s])
 	}
-	if total != x.records || len(entries) != x.table.n {
-		t.Fatalf("%d records and %d entries counted, %d and %d walked", x.records, x.table.n, total, len(entries))
+	if total != x.records || len(holders) != x.table.n {
+		t.Fatalf("%d records and %d runs counted, %d and %d walked", x.records, x.table.n, total, len(holders))
+	}
+	for e, h := range holders {
+		if r := x.runs[e]; r.holders != h.all || r.partial != h.partial || r.len != h.most || x.find(r.keys[0]) != e {
+			t.Fatalf("run %d is %+v, found at %d; walked %+v", e, r, x.find(r.keys[0]), h)
+		}
 	}
 	return out
 }
 
 // drawChain draws a chain from a small tree, so that chains share heads: a hash determines all hashes before it.
 func drawChain(t *rapid.T) []uint64 {
-	n := rapid.IntRange(0, 12).Draw(t, "blocks")
+	n := rapid.IntRange(0, 25).Draw(t, "blocks")
 	chain := make([]uint64, n)
-	h := uint64(0)
+	h := uint64(1)
 	for i := range chain {
-		h = h*4 + uint64(rapid.IntRange(1, 3).Draw(t, "branch"))
-		chain[i] = h * 0x9E3779B97F4A7C15
+		h = h*0x9E3779B97F4A7C15 + uint64(max(rapid.IntRange(-5, 3).Draw(t, "branch"), 1))
+		chain[i] = h
 	}
 	return chain
 }
@@ -185,10 +199,10 @@ func TestForgedChains(t *testing.T) {
 			for s := range x.lists {
 				n := uint32(0)
 				for r := x.lists[s].head; r != 0 && n <= 20; r = x.recs[r].next {
-					n++
+					n += x.recs[r].len()
 				}
 				if n != x.lists[s].size {
-					t.Fatalf("slot %d: %d records walked, %d counted", s, n, x.lists[s].size)
+					t.Fatalf("slot %d: %d blocks walked, %d counted", s, n, x.lists[s].size)
 				}
 			}
 		}

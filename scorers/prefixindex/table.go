@@ -15,27 +15,14 @@ func emptyTable() table { return table{slots: make([]uint64, 1)} }
 
 func (t *table) bytes() int { return 8 * cap(t.slots) }
 
-// mix spreads a key over 32 bits of hash. Chain hashes are well mixed, (entry, slot) pairs are not.
+// mix spreads a key over 32 bits of hash. Chain hashes are well mixed, (run, slot) pairs are not.
 func mix(key uint64) uint32 {
 	key *= 0x9E3779B97F4A7C15
 	return uint32((key ^ key>>29) >> 32)
 }
 
 // pairKey is the key of a shared record.
-func pairKey(entry, slot uint32) uint64 { return uint64(entry)<<32 | uint64(slot) }
-
-// reach reads the places of keys, all at once: each of them is likely to be in no cache, and what follows would wait for one after
-// the other. The result is of no use but that the compiler leaves the reads in.
-func (t *table) reach(keys []uint64) (sum uint64) {
-	s := t.slots
-	mask := uint32(len(s) - 1)
-	for _, key := range keys {
-		if i := mix(key) & mask; i < uint32(len(s)) {
-			sum += s[i]
-		}
-	}
-	return sum
-}
+func pairKey(run, slot uint32) uint64 { return uint64(run)<<32 | uint64(slot) }
 
 // full reports whether the table is to grow before an id is added. It keeps at least three eighths of its places free.
 func (t *table) full() bool { return (t.n+1)*8 > len(t.slots)*5 }
@@ -88,22 +75,38 @@ func (t *table) remove(hash, id uint32) {
 	t.n--
 }
 
-// find returns the entry with this chain hash, or 0.
+// find returns the run that begins with this chain hash, or 0. It is not copied into its callers: whichever comes first brings it
+// into the caches, and the module is smaller.
+//
+//go:noinline
 func (x *Index) find(key uint64) uint32 {
 	s := x.table.slots
 	mask := uint32(len(s) - 1)
 	hash := mix(key)
 	for i := hash; ; i++ {
 		v := s[i&mask]
-		if v == 0 || uint32(v>>32) == hash && x.entries[uint32(v)].key == key {
+		if v == 0 || uint32(v>>32) == hash && x.runs[uint32(v)].keys[0] == key {
 			return uint32(v)
 		}
 	}
 }
 
+// common returns how many blocks of chain, one at least, are those of run e, which begins with chain[0].
+//
+//go:noinline
+func (x *Index) common(e uint32, chain []uint64) int {
+	r := &x.runs[e]
+	n := min(int(r.len), len(chain))
+	m := 1
+	for m < n && m < MaxRun && r.keys[m] == chain[m] {
+		m++
+	}
+	return m
+}
+
 // findRecord returns the record of (e, slot), which must exist.
 func (x *Index) findRecord(e, slot uint32) uint32 {
-	if r := x.entries[e].rec; r != 0 && x.recs[r].slot&^marks == slot {
+	if r := x.runs[e].rec; r != 0 && x.recs[r].slot() == slot {
 		return r
 	}
 	s := x.shared.slots
@@ -112,14 +115,26 @@ func (x *Index) findRecord(e, slot uint32) uint32 {
 	for i := hash & mask; ; i = (i + 1) & mask {
 		v := s[i&mask]
 		if uint32(v>>32) == hash {
-			if r := &x.recs[uint32(v)]; r.entry == e && r.slot&^marks == slot {
+			if r := &x.recs[uint32(v)]; r.run == e && r.slot() == slot {
 				return uint32(v)
 			}
 		}
 	}
 }
 
-// held reports whether slot holds entry e.
+// held reports whether slot holds blocks of run e.
+//
+//go:noinline
 func (x *Index) held(e, slot uint32) bool {
-	return x.bits[int(e)*x.words+int(slot/wordBits)]>>(slot%wordBits)&1 != 0
+	return *x.word(e, slot)>>(slot%wordBits)&1 != 0
+}
+
+// word returns the word of the holders of run e that has the bit of slot.
+//
+//go:noinline
+func (x *Index) word(e, slot uint32) *uint64 {
+	if x.words == 1 {
+		return &x.runs[e].bits[0]
+	}
+	return &x.bits[int(e)*x.words+int(slot/wordBits)]
 }

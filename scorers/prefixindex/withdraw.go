@@ -13,25 +13,31 @@ func (x *Index) Withdraw(chain []uint64, slot int32, from int) {
 	if from >= len(chain) {
 		return
 	}
-	x.memo = x.memo[:0] // it may be of another chain, whose entries go
-	x.locate(chain, uint32(slot))
+	x.locate(chain, uint32(slot), false)
+	x.memo = x.memo[:0] // it may be of another chain, whose runs go
 	l := &x.lists[slot]
-	for i := len(x.path) - 1; i >= from; i-- {
-		r := x.path[i].rec
-		if r == 0 {
+	for i := len(x.path) - 1; i >= 0; i-- {
+		p := &x.path[i]
+		if p.rec == 0 {
 			continue
 		}
-		if x.recs[r].slot&(parent|fork) != 0 {
+		r := &x.recs[p.rec]
+		n, keep := r.len(), uint32(max(from-int(p.at), 0))
+		if r.what&children != 0 || n > p.n || keep >= n {
 			return
 		}
-		x.cut(l, r, r)
-		x.freeRecord(r)
-		l.size--
+		l.size -= n - keep
+		if keep > 0 {
+			x.trim(p.rec, keep)
+			return
+		}
+		x.cut(l, p.rec, p.rec)
+		x.freeRecord(p.rec)
 		if i == 0 {
 			return
 		}
-		if before := &x.recs[x.path[i-1].rec]; before.slot&fork == 0 {
-			before.slot &^= parent // this was the only one behind it
+		if before := &x.recs[x.path[i-1].rec]; before.what&fork == 0 {
+			before.what &^= parent // this was the only one behind it
 		}
 	}
 }
@@ -39,6 +45,6 @@ func (x *Index) Withdraw(chain []uint64, slot int32, from int) {
 // forkAll notes that it is not known what the slot of l has behind its blocks.
 func (x *Index) forkAll(l *lru) {
 	for r := l.head; r != 0; r = x.recs[r].next {
-		x.recs[r].slot |= parent | fork
+		x.recs[r].what |= parent | fork
 	}
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"github.com/zerohop/zerohop/scorers"
 	"github.com/zerohop/zerohop/scorers/fleet"
+	"github.com/zerohop/zerohop/scorers/prefixindex"
 	"github.com/zerohop/zerohop/shared/picklog"
 )
 
@@ -14,7 +15,7 @@ type DumpCursor struct {
 	slot    int32  // next endpoint; past the last one the plugins follow
 	gen     uint32 // of it, while it is written in parts
 	skipped uint32 // blocks of it that stand in earlier chunks
-	last    uint64 // the last of these
+	last    uint64 // first block of the last run of these
 	sharer  int    // next plugin; past the last one the health of endpoints follows
 	place   int    // next of its places, or next slot
 }
@@ -48,22 +49,22 @@ func (s *Scheduler) dumpBlocks(dst []byte, c *DumpCursor, end int) []byte {
 		if c.gen != s.fleet.Gen(c.slot) {
 			c.gen, c.skipped = s.fleet.Gen(c.slot), 0
 		}
-		room := (end - len(dst) - picklog.SectionHeaderLen) / picklog.BlockLen
-		if room <= 0 {
+		room := (end - len(dst) - picklog.SectionHeaderLen) / (picklog.BlockLen + 1) // at most one run for each block
+		if room < prefixindex.MaxRun {
 			break
 		}
 		x := &s.share
 		if view.ID[c.slot] != 0 {
-			x.hashes = s.index.AppendHashes(x.hashes[:0], c.slot, int(c.skipped), c.last, room)
-			if len(x.hashes) > 0 {
+			x.hashes, x.runs = s.index.AppendRuns(x.hashes[:0], x.runs[:0], c.slot, int(c.skipped), c.last, room)
+			if n := len(x.hashes); n > 0 {
 				at := len(dst)
 				dst = picklog.AppendSection(dst, picklog.SectionBlocks, view.ID[c.slot], c.skipped)
-				dst = picklog.AppendHashes(dst, x.hashes)
-				picklog.CloseSection(dst, at)
-				c.last = x.hashes[len(x.hashes)-1]
-			}
-			if c.skipped += uint32(len(x.hashes)); len(x.hashes) == room && int(c.skipped) < s.index.SlotLen(c.slot) {
-				break
+				dst = picklog.AppendBlocks(dst, x.hashes, x.runs)
+				picklog.CloseSection(dst, at, n)
+				c.last = x.hashes[n-int(x.runs[len(x.runs)-1])]
+				if c.skipped += uint32(n); int(c.skipped) < s.index.SlotLen(c.slot) {
+					break
+				}
 			}
 		}
 		c.slot, c.gen, c.skipped, c.last = c.slot+1, 0, 0, 0
@@ -91,7 +92,7 @@ func (s *Scheduler) dumpEvents(dst []byte, c *DumpCursor, end int) []byte {
 		if len(dst) == at+picklog.SectionHeaderLen {
 			dst = dst[:at]
 		} else {
-			picklog.CloseSection(dst, at)
+			picklog.CloseSection(dst, at, (len(dst)-at-picklog.SectionHeaderLen)/picklog.EventLen)
 		}
 		if c.place < n {
 			break
@@ -118,7 +119,7 @@ func (s *Scheduler) dumpHealth(dst []byte, c *DumpCursor, end int) []byte {
 	if len(dst) == at+picklog.SectionHeaderLen {
 		return dst[:at]
 	}
-	picklog.CloseSection(dst, at)
+	picklog.CloseSection(dst, at, (len(dst)-at-picklog.SectionHeaderLen)/picklog.HealthLen)
 	return dst
 }
 
@@ -150,12 +151,13 @@ func (s *Scheduler) restoreBlocks(c *picklog.Chunk) int {
 	if !ok {
 		return 0
 	}
-	x := &s.share
-	x.hashes = x.hashes[:0]
-	for i := range c.Len() {
-		x.hashes = append(x.hashes, c.Hash(i))
+	x, added := &s.share, 0
+	for {
+		if x.hashes = c.AppendRun(x.hashes[:0]); len(x.hashes) == 0 {
+			return added
+		}
+		added += s.index.Restore(slot, x.hashes)
 	}
-	return s.index.Restore(slot, x.hashes)
 }
 
 // restoreEvents takes over one section of events.

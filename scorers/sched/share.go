@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"math/bits"
+
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/zerohop/zerohop/scorers"
@@ -28,11 +30,13 @@ type sharing struct {
 	seq    uint64 // number of the newest record
 	fresh  bool   // it grew since the vector was last asked for
 	digest loads.Digest
+	sample uint64 // a power of two, less one: of so many requests and one more, one is looked at for the universal prefix
 
 	tail   uint64 // last hash of the chain that was looked up last; 0 if it has to be looked up again
 	known  int    // leading blocks of it that the index has
 	record []byte // scratch
 	hashes []uint64
+	runs   []byte
 }
 
 // FoldResult says what became of a peer's record.
@@ -55,6 +59,7 @@ func (s *Scheduler) ShareWith(l Log, epoch uint64) {
 		x.seq, x.epoch = 0, epoch
 	}
 	x.digest.Reset(x.seq + 1)
+	x.sample = 0
 	s.fleet.Share(l != nil)
 	s.fleet.TakeTransitions()
 }
@@ -81,6 +86,18 @@ func (s *Scheduler) Merge(peer int, v *loads.View) { s.fleet.Merge(peer, v) }
 
 // Leave says that the worker with this number is gone: nothing that it had in flight counts any more.
 func (s *Scheduler) Leave(peer int) { s.fleet.Leave(peer) }
+
+// SetPeers says how many peers have requests. Each of n workers looks at one n-th of the requests of all, the same ones, for the
+// universal prefix, so that this costs no more than of the own ones alone.
+func (s *Scheduler) SetPeers(n int) { s.share.sample = 1<<(bits.Len(uint(n)+1)-1) - 1 }
+
+// observe looks at a request for the universal prefix, if it is one of the sample. seq is the number of its record.
+func (s *Scheduler) observe(chain []uint64, seq uint64) {
+	// Numbers that are left out because events have them must not decide who is in the sample.
+	if seq*0x9E3779B97F4A7C15>>32&s.share.sample == 0 {
+		s.universal.Observe(chain)
+	}
+}
 
 // header returns the header of the next record, about the endpoint in slot.
 func (s *Scheduler) header(now uint64, slot int32) picklog.Header {
@@ -212,6 +229,13 @@ func (s *Scheduler) Fold(record []byte) FoldResult {
 	return UnknownSubject
 }
 
+// Reach prepares to Fold a record: it is to be called for some, before the first of them is folded.
+func (s *Scheduler) Reach(record []byte) {
+	if slot, ok := s.fleet.Slot(picklog.ID(record)); ok {
+		s.index.Reach(slot)
+	}
+}
+
 // foldPick records the chains of a peer's pick as Commit does with those of an own one. At most as many blocks are looked at as
 // of an own request.
 func (s *Scheduler) foldPick(r *picklog.Record, slot int32) FoldResult {
@@ -222,7 +246,7 @@ func (s *Scheduler) foldPick(r *picklog.Record, slot int32) FoldResult {
 		from = s.chainOf(r, i, from)
 		s.index.Record(s.share.hashes, slot)
 		if i == 0 && r.Flags&picklog.Again == 0 {
-			s.universal.Observe(s.share.hashes)
+			s.observe(s.share.hashes, r.Seq)
 		}
 	}
 	return Folded
@@ -250,4 +274,4 @@ func (s *Scheduler) foldEvent(instance uint64, e scorers.Event) FoldResult {
 func instanceID(typ, name string) uint64 { return xxhash.Sum64String(typ + "\x00" + name) }
 
 // bytes returns the memory of what is kept for peers.
-func (x *sharing) bytes() int { return cap(x.record) + 8*cap(x.hashes) }
+func (x *sharing) bytes() int { return cap(x.record) + 8*cap(x.hashes) + cap(x.runs) }

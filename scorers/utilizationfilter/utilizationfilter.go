@@ -79,21 +79,21 @@ func (f *filter) Filter(c *scorers.Cycle, cand []int32) []int32 {
 		pass[i] = true
 	}
 	for i := range f.conditions {
-		k := &f.conditions[i]
+		k, column := &f.conditions[i], []float64(nil)
 		switch k.metric {
 		case metricActive:
 			for i, s := range cand {
-				if float64(e.InFlight[s]) > k.limit {
-					pass[i] = false
-				}
+				pass[i] = pass[i] && float64(e.InFlight[s]) <= k.limit
 			}
+			continue
 		case metricRunning:
-			f.limit(e, cand, pass, e.Running, k.limit)
+			column = e.Running
 		case metricWaiting:
-			f.limit(e, cand, pass, e.Queue, k.limit)
+			column = e.Queue
 		case metricKV:
-			f.limit(e, cand, pass, e.KVUsage, k.limit)
+			column = e.KVUsage
 		}
+		f.limit(e, cand, pass, column, k.limit)
 	}
 	n := 0
 	for _, keep := range pass {

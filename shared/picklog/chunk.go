@@ -62,15 +62,18 @@ func AppendChunk(dst []byte, h *ChunkHeader) []byte {
 	return words(dst, magicChunk|FormatVersion<<8|uint64(h.BlockTokens)<<32, h.Epoch, h.At)
 }
 
-// AppendSection appends the header of a section to dst. What follows it is for AppendHashes, AppendStateEvent or
+// AppendSection appends the header of a section to dst. What follows it is for AppendBlocks, AppendStateEvent or
 // AppendStateHealth, and CloseSection ends it. id is of an endpoint, of an instance or 0, as the kind says; skipped is the number
 // of blocks of the endpoint that earlier sections have.
 func AppendSection(dst []byte, kind Section, id uint64, skipped uint32) []byte {
 	return words(dst, SectionHeaderLen|uint64(kind)<<32, id, uint64(skipped))
 }
 
-// AppendHashes appends blocks to a section of kind SectionBlocks.
-func AppendHashes(dst []byte, hashes []uint64) []byte { return words(dst, hashes...) }
+// AppendBlocks appends blocks to a section of kind SectionBlocks, which has none yet. Of these, each of the runs are so many that
+// follow each other in a prompt; the runs have all blocks.
+func AppendBlocks(dst []byte, hashes []uint64, runs []byte) []byte {
+	return append(words(dst, hashes...), runs...)
+}
 
 // AppendStateEvent appends an event to a section of kind SectionEvents.
 func AppendStateEvent(dst []byte, e StateEvent) []byte { return words(dst, e.ID, e.Key, e.At) }
@@ -80,11 +83,11 @@ func AppendStateHealth(dst []byte, x *StateHealth) []byte {
 	return words(dst, x.ID, x.At, x.FailedAt, x.Until, uint64(x.Level))
 }
 
-// CloseSection ends the section that begins at start and reaches to the end of b.
-func CloseSection(b []byte, start int) {
+// CloseSection ends the section that begins at start, reaches to the end of b and has count blocks, events or endpoints.
+func CloseSection(b []byte, start, count int) {
 	le, x := binary.LittleEndian, b[start:]
 	le.PutUint32(x[secLen:], uint32(len(x)))
-	le.PutUint32(x[secCount:], uint32((len(x)-SectionHeaderLen)/max(unit(Section(le.Uint16(x[secKind:]))), 1)))
+	le.PutUint32(x[secCount:], uint32(count))
 }
 
 // unit returns the length of one element of a section; 0 for a kind that is not known.
@@ -110,6 +113,7 @@ type Chunk struct {
 	Skipped uint32 // blocks of the endpoint that stand in earlier sections
 	count   int
 	body    []byte
+	runs    []byte // of a section of kind SectionBlocks
 	rest    []byte
 }
 
@@ -148,18 +152,31 @@ func (c *Chunk) Next() bool {
 		n := le.Uint32(h[secLen:])
 		c.Kind, c.ID, c.Skipped = Section(le.Uint16(h[secKind:])), le.Uint64(h[secID:]), le.Uint32(h[secSkipped:])
 		c.count, c.body, c.rest = int(le.Uint32(h[secCount:])), c.rest[SectionHeaderLen:n], c.rest[n:]
-		if unit(c.Kind) > 0 {
+		if n := unit(c.Kind); n > 0 {
+			c.runs = c.body[n*c.count:]
 			return true
 		}
 	}
 	return false
 }
 
-// Len returns the number of blocks, events or endpoints of the section.
+// Len returns the number of blocks, events or endpoints of the section, without the blocks that AppendRun has returned.
 func (c *Chunk) Len() int { return c.count }
 
-// Hash returns block i of a section of kind SectionBlocks.
-func (c *Chunk) Hash(i int) uint64 { return binary.LittleEndian.Uint64(c.body[BlockLen*i:]) }
+// AppendRun appends the next run of a section of kind SectionBlocks to dst, which is one block at least; nothing after the last one.
+func (c *Chunk) AppendRun(dst []uint64) []uint64 {
+	n := 1
+	if len(c.runs) > 0 {
+		n = max(int(c.runs[0]), 1)
+		c.runs = c.runs[1:]
+	}
+	for ; n > 0 && c.count > 0; n-- {
+		dst = append(dst, binary.LittleEndian.Uint64(c.body))
+		c.body = c.body[BlockLen:]
+		c.count--
+	}
+	return dst
+}
 
 // Event returns event i of a section of kind SectionEvents.
 func (c *Chunk) Event(i int) StateEvent {

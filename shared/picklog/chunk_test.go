@@ -18,6 +18,7 @@ type section struct {
 	ID      uint64
 	Skipped uint32
 	Blocks  []uint64
+	Runs    []byte
 	Events  []StateEvent
 	Health  []StateHealth
 }
@@ -31,8 +32,8 @@ func sampleChunk() chunk {
 	return chunk{
 		Header: ChunkHeader{BlockTokens: 64, Epoch: 0x1122334455667788, At: 7_000_000_000},
 		Sections: []section{
-			{Kind: SectionBlocks, ID: 0xAA, Blocks: []uint64{1, 2, 3}},
-			{Kind: SectionBlocks, ID: 0xBB, Skipped: 8000, Blocks: []uint64{4}},
+			{Kind: SectionBlocks, ID: 0xAA, Blocks: []uint64{1, 2, 3}, Runs: []byte{2, 1}},
+			{Kind: SectionBlocks, ID: 0xBB, Skipped: 8000, Blocks: []uint64{4}, Runs: []byte{1}},
 			{Kind: SectionEvents, ID: 0xFACE, Events: []StateEvent{{0xAA, 1, 5}, {0xBB, 2, 6}}},
 			{Kind: SectionHealth, Health: []StateHealth{{0xBB, 9, Health{6_000_000_000, 8_000_000_000, 3}}}},
 		},
@@ -44,14 +45,14 @@ func (c *chunk) encode() []byte {
 	for i := range c.Sections {
 		s, at := &c.Sections[i], len(b)
 		b = AppendSection(b, s.Kind, s.ID, s.Skipped)
-		b = AppendHashes(b, s.Blocks)
+		b = AppendBlocks(b, s.Blocks, s.Runs)
 		for _, e := range s.Events {
 			b = AppendStateEvent(b, e)
 		}
 		for k := range s.Health {
 			b = AppendStateHealth(b, &s.Health[k])
 		}
-		CloseSection(b, at)
+		CloseSection(b, at, len(s.Blocks)+len(s.Events)+len(s.Health))
 	}
 	return b
 }
@@ -69,10 +70,12 @@ func decodeChunk(c Chunk) chunk {
 	out := chunk{Header: c.ChunkHeader}
 	for c.Next() {
 		s := section{Kind: c.Kind, ID: c.ID, Skipped: c.Skipped}
+		for c.Kind == SectionBlocks && c.Len() > 0 {
+			run := c.AppendRun(nil)
+			s.Blocks, s.Runs = append(s.Blocks, run...), append(s.Runs, byte(len(run)))
+		}
 		for i := range c.Len() {
 			switch c.Kind {
-			case SectionBlocks:
-				s.Blocks = append(s.Blocks, c.Hash(i))
 			case SectionEvents:
 				s.Events = append(s.Events, c.Event(i))
 			case SectionHealth:
@@ -88,8 +91,16 @@ func decodeChunk(c Chunk) chunk {
 
 func TestChunkGolden(t *testing.T) {
 	want := sampleChunk()
-	if diff := cmp.Diff(want, openChunk(t, goldentest.Read(t, "chunk_v1.bin", want.encode()))); diff != "" {
+	if diff := cmp.Diff(want, openChunk(t, goldentest.Read(t, "chunk_v1_runs.bin", want.encode()))); diff != "" {
 		t.Errorf("chunk (-want +got):\n%s", diff)
+	}
+	without := sampleChunk()
+	for i := range without.Sections {
+		without.Sections[i].Runs = nil
+	}
+	want.Sections[0].Runs = []byte{1, 1, 1}
+	if diff := cmp.Diff(want, openChunk(t, goldentest.Read(t, "chunk_v1.bin", without.encode()))); diff != "" {
+		t.Errorf("chunk without runs (-want +got):\n%s", diff)
 	}
 }
 
@@ -127,15 +138,28 @@ func TestNewerChunk(t *testing.T) {
 	b := AppendChunk(nil, &s.Header)
 	at := len(b)
 	b = append(AppendSection(b, 77, 1, 0), "something else"...)
-	CloseSection(b, at)
+	CloseSection(b, at, 0)
 	at = len(b)
-	b = AppendHashes(AppendSection(b, SectionBlocks, 0xAA, 0), []uint64{1, 2})
-	CloseSection(b, at)
+	b = AppendBlocks(AppendSection(b, SectionBlocks, 0xAA, 0), []uint64{1, 2}, []byte{2})
+	CloseSection(b, at, 2)
 	b = append(b, 9, 9, 9)
 	binary.LittleEndian.PutUint32(b[at+secLen:], uint32(len(b)-at))
-	want := chunk{Header: s.Header, Sections: []section{{Kind: SectionBlocks, ID: 0xAA, Blocks: []uint64{1, 2}}}}
+	want := chunk{Header: s.Header, Sections: []section{{Kind: SectionBlocks, ID: 0xAA, Blocks: []uint64{1, 2}, Runs: []byte{2}}}}
 	if diff := cmp.Diff(want, openChunk(t, b)); diff != "" {
 		t.Errorf("chunk (-want +got):\n%s", diff)
+	}
+}
+
+// TestRuns reads runs that do not fit the blocks, or are missing.
+func TestRuns(t *testing.T) {
+	for _, tt := range []struct{ written, read string }{
+		{"\x03", "\x03"}, {"\x01\x02", "\x01\x02"}, {"", "\x01\x01\x01"}, {"\x02", "\x02\x01"}, {"\x00\xff", "\x01\x02"},
+	} {
+		s := sampleChunk()
+		s.Sections = []section{{Kind: SectionBlocks, ID: 0xAA, Blocks: []uint64{1, 2, 3}, Runs: []byte(tt.written)}}
+		if got := string(openChunk(t, s.encode()).Sections[0].Runs); got != tt.read {
+			t.Errorf("runs %q are read as %q, want %q", tt.written, got, tt.read)
+		}
 	}
 }
 

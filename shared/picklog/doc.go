@@ -55,7 +55,9 @@
 //	                16     4  blocks: how many more recently used ones stand in earlier chunks. Others: zero
 //	                20     4  count of what follows
 //
-// Blocks are chain hashes of 8 bytes each, most recently used first. Events are 24 bytes each: id of the endpoint, key, and
+// Blocks are chain hashes of 8 bytes each, most recently used first. Behind them stand the lengths of runs, in blocks, of 1 byte
+// each, which have all of the blocks one after the other: those of a run follow each other in a prompt. A block that is in none is
+// a run of its own. Events are 24 bytes each: id of the endpoint, key, and
 // monotonic nanoseconds. Health is 40 bytes for each endpoint that has failed: its id, monotonic nanoseconds from which that is
 // known, then the numbers of a record of kind health; the last one takes 8 bytes.
 //

@@ -102,15 +102,15 @@ func (c *checker) positive(path string, got int) {
 // maxIndexMiB bounds what a worker's prefix index may grow to. Envoy gives a module 1 GiB.
 const maxIndexMiB = 512
 
-// checkIndex refuses bounds by which the prefix index could outgrow the module's memory: 64 bytes a record for entry, record
-// and tables, and one bit for each endpoint, in words of 64 that double.
+// checkIndex refuses bounds by which the prefix index could outgrow the module's memory: 130 bytes a record for run, record
+// and tables, if no two blocks share a run, and one bit for each endpoint, in words of 64 that double.
 func (c *checker) checkIndex(b Bounds) {
 	words := 1
 	for words*64 < b.Endpoints && words < 1<<20 {
 		words *= 2
 	}
 	const limit = maxIndexMiB << 20
-	if most := limit / (64 + 8*words); b.IndexBlocks > most {
+	if most := limit / (130 + 8*words); b.IndexBlocks > most {
 		c.add("bounds.indexBlocks", "must be at most "+strconv.Itoa(most)+" with "+strconv.Itoa(b.Endpoints)+" endpoints, not "+
 			strconv.Itoa(b.IndexBlocks)+": the prefix index of a worker would take more than "+strconv.Itoa(maxIndexMiB)+" MiB")
 	}

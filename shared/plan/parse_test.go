@@ -277,7 +277,7 @@ func TestParseProblems(t *testing.T) {
 			`explain.networks: must be an array, not a string`,
 		}},
 		{"index larger than the module's memory", `"indexBlocks":1048576`, `"indexBlocks":3000000`, []string{
-			`bounds.indexBlocks: must be at most 2796202 with 1024 endpoints, not 3000000: the prefix index of a worker would take more than 512 MiB`,
+			`bounds.indexBlocks: must be at most 2080895 with 1024 endpoints, not 3000000: the prefix index of a worker would take more than 512 MiB`,
 		}},
 		{"section of another type", `"bounds":{"endpoints":1024,"indexBlocks":1048576,"sessions":1000}`, `"bounds":[]`, []string{
 			`bounds: must be an object, not an array`, `bounds.endpoints: must be at least 1, not 0`,

@@ -196,7 +196,7 @@ line 4: scrape.maxPageBytes: must be a number, not the string "4Mi"
 line 5: agent.maxConnections: 1e+09 is outside 0 to 1048576
 line 5: agent.requestsPerSecond: -1 is outside 0 to 1e+06`},
 		{"index too large", zheader + "bounds:\n  endpoints: 8192\n  indexBlocks: 1048576\n", `
-line 5: bounds.indexBlocks: must be at most 493447 with 8192 endpoints, not 1048576: the prefix index of a worker would take more than 512 MiB`},
+line 5: bounds.indexBlocks: must be at most 465226 with 8192 endpoints, not 1048576: the prefix index of a worker would take more than 512 MiB`},
 		{"addresses", zheader + "agent: {listen: localhost:18001, xdsListen: \":18000\"}\n", `
 line 3: agent.listen: "localhost:18001" is not ip:port; write for example 127.0.0.1:18001, IPv6 in brackets
 line 3: agent.xdsListen: ":18000" is not ip:port; write for example 127.0.0.1:18000, IPv6 in brackets`},

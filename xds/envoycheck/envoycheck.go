@@ -109,12 +109,12 @@ func (c *checker) concurrency() {
 	}
 }
 
-// indexMiB returns what the prefix index of a worker may grow to, by the rule of package plan: 64 bytes a record, and one bit
+// indexMiB returns what the prefix index of a worker may grow to, by the rule of package plan: 130 bytes a record, and one bit
 // for each endpoint in words of 64 that double.
 func indexMiB(b plan.Bounds) int {
 	words := 1
 	for words*64 < b.Endpoints && words < 1<<20 {
 		words *= 2
 	}
-	return b.IndexBlocks / (1 << 10) * (64 + 8*words) / (1 << 10)
+	return b.IndexBlocks / (1 << 10) * (130 + 8*words) / (1 << 10)
 }

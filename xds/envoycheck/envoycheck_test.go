@@ -62,7 +62,7 @@ func TestCommittedBootstrapPasses(t *testing.T) {
 	if len(r.Findings) != 0 {
 		t.Errorf("findings: %+v", r.Findings)
 	}
-	if len(r.Notes) != 1 || r.Notes[0].ID != "concurrency" || !strings.Contains(r.Notes[0].What, "up to 192 MiB") {
+	if len(r.Notes) != 1 || r.Notes[0].ID != "concurrency" || !strings.Contains(r.Notes[0].What, "up to 258 MiB") {
 		t.Errorf("notes: %+v", r.Notes)
 	}
 }

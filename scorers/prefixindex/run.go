@@ -1,0 +1,170 @@
+package prefixindex
+
+import "math/bits"
+
+// newRun adds a run without holders to the table.
+func (x *Index) newRun(blocks []uint64) uint32 {
+	e := x.freeRun
+	if e != 0 {
+		x.freeRun = x.runs[e].rec
+	} else {
+		if x.usedRun >= len(x.runs) {
+			x.grow(doubled(len(x.runs), x.max), x.words)
+		}
+		e = uint32(x.usedRun)
+		x.usedRun++
+	}
+	en := &x.runs[e]
+	*en = run{}
+	en.len = uint32(copy(en.keys[:], blocks))
+	if x.table.full() {
+		x.table.grow()
+	}
+	x.table.put(mix(blocks[0]), e)
+	return e
+}
+
+// newRecord adds a record of the first n blocks of e, which is in no list, and sets the bit of the holder.
+func (x *Index) newRecord(e, slot, n uint32) uint32 {
+	r := x.freeRec
+	if r != 0 {
+		x.freeRec = x.recs[r].next
+	} else {
+		if x.usedRec >= len(x.recs) {
+			x.growRecords()
+		}
+		r = uint32(x.usedRec)
+		x.usedRec++
+	}
+	x.recs[r] = record{run: e, what: slot | n<<lenShift}
+	*x.word(e, slot) |= 1 << (slot % wordBits)
+	en := &x.runs[e]
+	en.holders++
+	if n < en.len {
+		en.partial++
+	}
+	if en.rec == 0 {
+		en.rec = r
+	} else {
+		if x.shared.full() {
+			x.shared.grow()
+		}
+		x.shared.put(mix(pairKey(e, slot)), r)
+	}
+	x.records += int(n)
+	return r
+}
+
+// freeRecord frees a record that is in no list, and its run with the last holder.
+func (x *Index) freeRecord(r uint32) {
+	e, slot, n := x.recs[r].run, x.recs[r].slot(), x.recs[r].len()
+	x.recs[r] = record{next: x.freeRec}
+	x.freeRec = r
+	x.records -= int(n)
+	*x.word(e, slot) &^= 1 << (slot % wordBits)
+	en := &x.runs[e]
+	if en.rec == r {
+		en.rec = 0
+	} else {
+		x.shared.remove(mix(pairKey(e, slot)), r)
+	}
+	if n < en.len {
+		en.partial--
+	}
+	switch en.holders--; en.holders {
+	case 0:
+		x.table.remove(mix(en.keys[0]), e)
+		en.rec = x.freeRun
+		x.freeRun = e
+	case en.partial:
+		x.fit(e)
+	}
+}
+
+// trim makes record r one of n blocks, which are fewer than it has.
+func (x *Index) trim(r, n uint32) {
+	p := &x.recs[r]
+	en := &x.runs[p.run]
+	if p.len() == en.len {
+		en.partial++
+	}
+	x.records -= int(p.len() - n)
+	p.setLen(n)
+	if en.holders == en.partial {
+		x.fit(p.run)
+	}
+}
+
+// fit makes run e as long as the holder with the most blocks needs it, and counts those that have fewer.
+//
+//go:noinline
+func (x *Index) fit(e uint32) {
+	most, all := uint32(0), uint32(0)
+	for w, b := range x.bitset(e) {
+		for ; b != 0; b &= b - 1 {
+			n := x.recs[x.findRecord(e, uint32(w*wordBits+bits.TrailingZeros64(b)))].len()
+			if n > most {
+				most, all = n, 0
+			}
+			if n == most {
+				all++
+			}
+		}
+	}
+	en := &x.runs[e]
+	en.len, en.partial = most, en.holders-all
+}
+
+// split makes the blocks of run e from index at on a run of their own. Where a record has some of these, it gets a second one,
+// which stands behind it.
+//
+//go:noinline
+func (x *Index) split(e, at uint32) {
+	k, n := x.runs[e].keys, x.runs[e].len
+	f := x.newRun(k[at:n])
+	for w := range x.words {
+		for b := x.bitset(e)[w]; b != 0; b &= b - 1 {
+			slot := uint32(w*wordBits + bits.TrailingZeros64(b))
+			r := x.findRecord(e, slot)
+			p := &x.recs[r]
+			n, was := p.len(), p.what&children
+			if n <= at {
+				continue
+			}
+			p.setLen(at)
+			p.what |= parent | was&fork // of a block in the middle it is not known either, if it is not of the last one
+			x.records -= int(n - at)
+			behind := x.newRecord(f, slot, n-at)
+			x.recs[behind].what |= was
+			x.link(&x.lists[slot], behind, behind, r)
+		}
+	}
+	x.fit(e)
+}
+
+//go:noinline
+func (x *Index) growRecords() {
+	recs := make([]record, doubled(len(x.recs), x.max))
+	copy(recs, x.recs)
+	x.recs = recs
+}
+
+// grow makes room for n runs with bitsets of so many words.
+//
+//go:noinline
+func (x *Index) grow(n, words int) {
+	runs := make([]run, n)
+	copy(runs, x.runs)
+	if words > 1 {
+		bits := make([]uint64, n*words)
+		for e := 1; e < x.usedRun; e++ {
+			copy(bits[e*words:], x.bitset(uint32(e)))
+		}
+		x.bits = bits
+	}
+	x.runs, x.words = runs, words
+}
+
+// doubled returns the next size of an array of n elements of which limit can be in use; element 0 comes on top.
+// A limit that was lowered takes nothing away.
+func doubled(n, limit int) int { return max(min(max(2*n, firstSize), limit+1), n) }
