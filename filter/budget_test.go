@@ -57,9 +57,10 @@ func TestHostCalls(t *testing.T) {
 }
 
 // TestSharingCalls pins what sharing adds to the host calls of a request: one log slot, and the load vector when the request is
-// sent, when its first byte comes and when it ends; of a busy VM once for many requests. A look reads
-// the roll, the vector of each other VM that has requests, and a log slot of those that may have sent the same prompt since; and all
-// vectors, and the record of the next VM, when another one says that it is there. A decision reads the version of the snapshot.
+// sent, when its first byte comes and when it ends; of a busy VM once for many requests. A look reads the roll, if it did not in the
+// last 8 ms or nobody else has requests, the vector of each other VM that has, and a log slot of those that may have sent the same
+// prompt since; and all vectors, and the record of the next VM, when another one says that it is there. A decision reads the version
+// of the snapshot.
 func TestSharingCalls(t *testing.T) {
 	p := hosttest.NewProcess()
 	for range 4 {
@@ -87,9 +88,10 @@ func TestSharingCalls(t *testing.T) {
 	}{
 		{"others idle", func() { p.Advance(10 * time.Millisecond) }, 4, 2},
 		{"one other has its first request", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 3 + 1},
-		{"one other busy", func() { p.Advance(10 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 1},
+		{"one other busy", func() { p.Advance(20 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 2 + 1},
+		{"soon after", func() { p.Advance(5 * time.Millisecond); p.Workers[1].Do(&other) }, 4, 1 + 1},
 		{"one other has the same prompt", func() {
-			p.Advance(10 * time.Millisecond)
+			p.Advance(20 * time.Millisecond)
 			r = lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("both", 4000)))
 			p.Workers[1].Do(&r)
 		}, 4, 2 + 1 + 1},
@@ -100,7 +102,7 @@ func TestSharingCalls(t *testing.T) {
 			open.Receive()
 		}, 0, 0},
 		{"busy, and it has written half an interval ago", func() { p.Advance(time.Millisecond) }, 2, 0},
-		{"another one open", func() { p.Advance(10 * time.Millisecond) }, 4, 2 + 1},
+		{"another one open", func() { p.Advance(20 * time.Millisecond) }, 4, 2 + 1},
 	}
 	defer func() { open.Close() }()
 	for _, tt := range tests {

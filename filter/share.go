@@ -18,6 +18,9 @@ const (
 // busyPicks is by how many picks the pace of a VM is known: it is busy if there are two an interval.
 const busyPicks = 8
 
+// rollIntervals is for how many intervals a VM that knows of others does not look whether there are more.
+const rollIntervals = 4
+
 // startRequests is how many requests a VM writes everything of, whether it knows of other VMs with requests or not: those that get
 // their first ones at the same time are to know of each other.
 const startRequests = 1000
@@ -37,6 +40,7 @@ type sharing struct {
 	interval uint64 // least time between two looks at the others, ns
 	now      uint64 // newest time that was read from the clock
 	lookedAt uint64
+	looks    uint   // at the others
 	wroteAt  uint64 // when the vector was written last
 	alone    bool   // no other VM has requests
 
@@ -50,6 +54,7 @@ type sharing struct {
 
 	roll    []byte // scratch
 	rollCas uint32 // token of the roll last read
+	rollAt  uint64 // when it was
 	entered int    // number that this VM has entered there
 	first   bool   // its vector said by then that it has had no request
 

@@ -42,18 +42,21 @@ func (p *peer) bytes() int {
 	return n
 }
 
-// readVectors reads the vectors of others: of those that count and have requests, and of all by tick and whenever one says that it
-// is there. Most of the rest are of VMs that were lost, and there may be many. It reports whether there are records that must not
+// readVectors reads the vectors of others: of those that count and have requests, and of all by tick and soon after one has said that
+// it is there. Most of the rest are of VMs that were lost, and there may be many. It reports whether there are records that must not
 // wait.
 func (v *VM) readVectors(now uint64, all bool) (due bool) {
 	s := &v.share
 	s.lookedAt = max(now, 1)
-	if _, cas := v.host.Shared(names.KeyRoll); cas != s.rollCas || all {
-		s.rollCas, all = cas, true
-		v.countWorkers()
-		v.meet(v.worker.workers)
+	if s.alone || all || now-s.rollAt >= rollIntervals*s.interval {
+		s.rollAt = now
+		if _, cas := v.host.Shared(names.KeyRoll); cas != s.rollCas || all {
+			s.rollCas, all = cas, true
+			v.countWorkers()
+			v.meet(v.worker.workers)
+		}
 	}
-	s.alone = true
+	serving := 0
 	for i := range s.peers {
 		p := &s.peers[i]
 		if i == v.worker.number {
@@ -63,10 +66,12 @@ func (v *VM) readVectors(now uint64, all bool) (due bool) {
 			v.readVector(now, i)
 		}
 		if p.counts && p.serving {
-			s.alone = false
+			serving++
 		}
 		due = due || p.next <= p.head && p.next < p.digest.First()
 	}
+	s.alone = serving == 0
+	v.sched.SetPeers(serving)
 	return due
 }
 
@@ -175,6 +180,9 @@ func (v *VM) foldSlot(p *peer, slot uint64, b []byte) {
 	end := (slot+1)*picklog.SlotRecords + 1 // first record of the next slot
 	x, err := picklog.OpenSlot(b)
 	if err == nil && x.Epoch == p.epoch && slotOf(x.First) == slot {
+		for all := x; all.Len() > 0; {
+			v.sched.Reach(all.Next())
+		}
 		for seq := x.First; ; seq++ {
 			record := x.Next()
 			if record == nil {

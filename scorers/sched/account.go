@@ -32,7 +32,7 @@ func (s *Scheduler) Commit(now uint64, p *Prompt, d *Decision) {
 			}
 			k.held = append(k.held, uint32(s.index.Record(chain, d.Cur)))
 		}
-		s.universal.Observe(p.chain(0))
+		s.observe(p.chain(0), s.share.seq+1)
 		s.logPick(now, p, d.Cur, 0)
 	}
 	if !s.parity { // there the pick counts, whatever becomes of it
