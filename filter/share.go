@@ -40,7 +40,6 @@ type sharing struct {
 	interval uint64 // least time between two looks at the others, ns
 	now      uint64 // newest time that was read from the clock
 	lookedAt uint64
-	looks    uint   // at the others
 	wroteAt  uint64 // when the vector was written last
 	alone    bool   // no other VM has requests
 

@@ -180,9 +180,6 @@ func (v *VM) foldSlot(p *peer, slot uint64, b []byte) {
 	end := (slot+1)*picklog.SlotRecords + 1 // first record of the next slot
 	x, err := picklog.OpenSlot(b)
 	if err == nil && x.Epoch == p.epoch && slotOf(x.First) == slot {
-		for all := x; all.Len() > 0; {
-			v.sched.Reach(all.Next())
-		}
 		for seq := x.First; ; seq++ {
 			record := x.Next()
 			if record == nil {

@@ -34,6 +34,9 @@ func (x *Index) AppendRuns(blocks []uint64, lengths []byte, slot int32, skip int
 // Restore adds the blocks of one run that slot is believed to hold, as less recently used than all that it is known to hold. Those
 // that are known stay where they are. Nothing is evicted: what is beyond the slot's capacity is left out. It returns how many
 // were added. The blocks are read during the call only.
+//
+// Where a dump has a gap, blocks come without those before them. A prompt that has both is then recorded as if they were new, and
+// until they are evicted they count twice for the capacity.
 func (x *Index) Restore(slot int32, blocks []uint64) int {
 	if int(slot) >= len(x.lists) {
 		return 0
@@ -56,7 +59,8 @@ func (x *Index) Restore(slot int32, blocks []uint64) int {
 			}
 		}
 		if r == 0 {
-			if l.size == before {
+			if !l.forked {
+				l.forked = true
 				x.forkAll(l) // any of them may be the one before a block that is added
 			}
 			r = x.add(l, e, uint32(slot), l.tail)

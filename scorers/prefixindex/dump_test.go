@@ -80,6 +80,22 @@ func TestRestore(t *testing.T) {
 	})
 }
 
+// TestRestoreTakesEachBlockOnce restores many runs: what is known already is looked at once, not with each of them.
+func TestRestoreTakesEachBlockOnce(t *testing.T) {
+	x := New(10)
+	x.SetCapacities([]int{5, 5})
+	x.Record([]uint64{1, 2}, 0)
+	for i := range uint64(3) {
+		x.Restore(0, []uint64{10 + i})
+		if !x.lists[0].forked {
+			t.Fatal("the next run goes through all records")
+		}
+	}
+	if x.Record([]uint64{1, 2, 3}, 0); x.lists[0].forked {
+		t.Error("what was recorded is not marked by the next run")
+	}
+}
+
 func TestDumpOfUnknownSlots(t *testing.T) {
 	x := New(10)
 	if got, _ := x.AppendRuns(nil, nil, 3, 0, 0, 10); got != nil {

@@ -18,7 +18,7 @@
 //
 // Everything is flat and pointer-free. Memory grows by doubling, up to what the bound of records allows; with a full index
 // nothing is allocated any more. The index assumes a single thread, and that a chain hash stands for the whole prefix before
-// it; chains with forged hashes cost accuracy only.
+// it; chains with forged hashes, and dumps with gaps, cost accuracy only.
 package prefixindex
 
 const (
@@ -68,6 +68,7 @@ func (r *record) setLen(n uint32) { r.what = r.what&^lenMask | n<<lenShift }
 type lru struct {
 	head, tail uint32 // most and least recently used record; 0 if empty
 	size, cap  uint32 // blocks
+	forked     bool   // it is not known of any record what the slot has behind it
 }
 
 // Index is an approximate prefix index. The zero value is not usable; see New.
@@ -91,7 +92,6 @@ type Index struct {
 	alive  []uint64 // scratch of Match
 	live   []int32  // scratch of Match: words of alive that are not zero
 	path   []place  // scratch of Record
-	sum    uint64   // of what Reach has read, so that the compiler leaves the reads in
 }
 
 // New returns an empty index of at most maxRecords (endpoint, block) records. It allocates nothing big.
@@ -120,7 +120,7 @@ func (x *Index) SlotLen(slot int32) int { return int(x.lists[slot].size) }
 // Bytes returns the bytes of memory that the index has allocated.
 func (x *Index) Bytes() int {
 	return (8*MaxRun+24)*cap(x.runs) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
-		16*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 16*cap(x.path) + 8*cap(x.alive)
+		20*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 16*cap(x.path) + 8*cap(x.alive)
 }
 
 // SetBound changes the bound of records. It takes effect with SetCapacities, which must follow. Memory that was allocated

@@ -102,6 +102,12 @@ func TestBytes(t *testing.T) {
 			if x.Evicted() == 0 {
 				t.Fatal("the index is not full")
 			}
+			for i := 2*bound/tt.blocks - bound/tt.blocks/2; i < 2*bound/tt.blocks; i += 97 {
+				match := make([]int32, tt.slots)
+				if x.Match(spread(uint64(i)<<20, tt.blocks), match); match[i%tt.slots] != int32(tt.blocks) {
+					t.Fatalf("%d of %d blocks of prompt %d match", match[i%tt.slots], tt.blocks, i)
+				}
+			}
 			if got := x.Bytes() / bound; got >= tt.most {
 				t.Errorf("%d bytes a record, want less than %d", got, tt.most)
 			}

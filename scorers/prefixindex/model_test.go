@@ -61,8 +61,11 @@ func (m *model) match(chain []uint64) []int32 {
 	return out
 }
 
-// contents returns the recency list of each slot, checking its links on the way.
-func contents(t *rapid.T, x *Index) [][]uint64 {
+// contents returns the recency list of each slot, checking the whole structure on the way.
+func contents(t *rapid.T, x *Index) [][]uint64 { return walk(t, x, false) }
+
+// walk is contents of an index whose runs may begin with the same hash, if chains were forged.
+func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 	out := make([][]uint64, len(x.lists))
 	holders := map[uint32]struct{ all, partial, most uint32 }{}
 	total := 0
@@ -99,9 +102,24 @@ func contents(t *rapid.T, x *Index) [][]uint64 {
 		t.Fatalf("%d records and %d runs counted, %d and %d walked", x.records, x.table.n, total, len(holders))
 	}
 	for e, h := range holders {
-		if r := x.runs[e]; r.holders != h.all || r.partial != h.partial || r.len != h.most || x.find(r.keys[0]) != e {
+		if r := x.runs[e]; r.holders != h.all || r.partial != h.partial || r.len != h.most || x.find(r.keys[0]) == 0 || !forged && x.find(r.keys[0]) != e {
 			t.Fatalf("run %d is %+v, found at %d; walked %+v", e, r, x.find(r.keys[0]), h)
 		}
+	}
+	runs, recs := 1+len(holders), 1
+	for _, h := range holders {
+		recs += int(h.all)
+	}
+	for e := x.freeRun; e != 0; e = x.runs[e].rec {
+		if runs++; runs > x.usedRun || x.runs[e].holders != 0 || slices.Max(x.bitset(e)) != 0 {
+			t.Fatalf("run %d is free: %+v", e, x.runs[e])
+		}
+	}
+	for r := x.freeRec; r != 0 && recs <= x.usedRec; r = x.recs[r].next {
+		recs++
+	}
+	if runs != x.usedRun || recs != x.usedRec {
+		t.Fatalf("%d runs and %d records were used, %d and %d found", x.usedRun, x.usedRec, runs, recs)
 	}
 	return out
 }
@@ -127,11 +145,15 @@ func TestIndexFollowsModel(t *testing.T) {
 		x.SetCapacities(first)
 		m.setCapacities(first)
 		slot := func() int { return rapid.IntRange(0, len(m.lists)-1).Draw(t, "slot") }
+		var matched []uint64 // last
 		t.Repeat(map[string]func(*rapid.T){
 			"record": func(t *rapid.T) {
 				chain, s := drawChain(t), slot()
-				if rapid.Bool().Draw(t, "match first") {
+				switch rapid.IntRange(0, 2).Draw(t, "match first") {
+				case 1:
 					x.Match(chain, make([]int32, len(m.lists)))
+				case 2: // other things happened since
+					chain = matched
 				}
 				x.Record(chain, int32(s))
 				m.record(chain, s)
@@ -140,8 +162,27 @@ func TestIndexFollowsModel(t *testing.T) {
 				chain := drawChain(t)
 				got := make([]int32, len(m.lists))
 				x.Match(chain, got)
+				matched = chain
 				if diff := cmp.Diff(m.match(chain), got); diff != "" {
 					t.Fatalf("match of %v (-model +index):\n%s", chain, diff)
+				}
+			},
+			"known": func(t *rapid.T) {
+				chain := drawChain(t)
+				if rapid.Bool().Draw(t, "last") {
+					chain = matched[:rapid.IntRange(0, len(matched)).Draw(t, "blocks of it")]
+				}
+				if got, want := x.Known(chain), int(slices.Max(m.match(chain))); got != want {
+					t.Fatalf("%d blocks of %v are known, want %d", got, chain, want)
+				}
+			},
+			"restore": func(t *rapid.T) {
+				chain, s := drawChain(t), slot()
+				x.Restore(int32(s), chain)
+				for _, k := range chain {
+					if !slices.Contains(m.lists[s], k) && len(m.lists[s]) < m.caps[s] {
+						m.lists[s] = append(m.lists[s], k)
+					}
 				}
 			},
 			"remove": func(t *rapid.T) {
@@ -189,22 +230,50 @@ func TestIndexFollowsModel(t *testing.T) {
 // TestForgedChains feeds chains that repeat hashes, which only a forger can make: accuracy may suffer, nothing else.
 func TestForgedChains(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := New(64)
-		x.SetCapacities([]int{rapid.IntRange(1, 20).Draw(t, "capacity"), 20})
-		chains := rapid.SliceOfN(rapid.Uint64Range(1, 6), 0, 12)
-		for range rapid.IntRange(1, 20).Draw(t, "requests") {
-			chain := chains.Draw(t, "chain")
-			x.Match(chain, make([]int32, 2))
-			x.Record(chain, int32(rapid.IntRange(0, 1).Draw(t, "slot")))
-			for s := range x.lists {
-				n := uint32(0)
-				for r := x.lists[s].head; r != 0 && n <= 20; r = x.recs[r].next {
-					n += x.recs[r].len()
+		caps := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 4)
+		x := New(rapid.IntRange(0, 300).Draw(t, "bound"))
+		x.SetCapacities(caps.Draw(t, "capacities"))
+		chain := rapid.SliceOfN(rapid.Uint64Range(0, rapid.Uint64Range(2, 14).Draw(t, "hashes")), 0, 40)
+		slot := func() int32 { return int32(rapid.IntRange(0, len(x.lists)).Draw(t, "slot")) }
+		t.Repeat(map[string]func(*rapid.T){
+			"record": func(t *rapid.T) { x.Record(chain.Draw(t, "chain"), slot()) },
+			"match": func(t *rapid.T) {
+				c, match := chain.Draw(t, "chain"), make([]int32, len(x.lists))
+				if x.Match(c, match); int(slices.Max(match)) > len(c) {
+					t.Fatalf("%v of %d blocks match", match, len(c))
 				}
-				if n != x.lists[s].size {
-					t.Fatalf("slot %d: %d blocks walked, %d counted", s, n, x.lists[s].size)
+				if rapid.Bool().Draw(t, "record") {
+					x.Record(c, slot())
 				}
-			}
-		}
+			},
+			"known": func(t *rapid.T) {
+				if c := chain.Draw(t, "chain"); x.Known(c) > len(c) {
+					t.Fatalf("%d of %d blocks are known", x.Known(c), len(c))
+				}
+			},
+			"withdraw": func(t *rapid.T) {
+				c := chain.Draw(t, "chain")
+				x.Withdraw(c, slot(), rapid.IntRange(-1, len(c)+1).Draw(t, "from"))
+			},
+			"restore": func(t *rapid.T) { x.Restore(slot(), chain.Draw(t, "chain")) },
+			"dump": func(t *rapid.T) {
+				x.AppendRuns(nil, nil, slot(), rapid.IntRange(0, 30).Draw(t, "skip"), rapid.Uint64Range(0, 14).Draw(t, "last"), MaxRun)
+			},
+			"capacities": func(t *rapid.T) {
+				c := caps.Draw(t, "capacities")
+				if rapid.IntRange(0, 9).Draw(t, "many slots") == 0 {
+					c = append(c, make([]int, rapid.IntRange(0, 140).Draw(t, "slots"))...)
+					c = append(c, 20)
+				}
+				x.SetBound(rapid.IntRange(0, 300).Draw(t, "bound"))
+				x.SetCapacities(c)
+			},
+			"remove": func(*rapid.T) { x.RemoveEndpoint(slot()) },
+			"": func(t *rapid.T) {
+				if walk(t, x, true); x.Len() > x.max {
+					t.Fatalf("%d blocks exceed the bound of %d", x.Len(), x.max)
+				}
+			},
+		})
 	})
 }

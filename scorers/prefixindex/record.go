@@ -46,6 +46,7 @@ func (x *Index) Record(chain []uint64, slot int32) int {
 		x.shrink(slot, l.cap-missing)
 	}
 	if held < len(chain) {
+		l.forked = false
 		x.insert(l, chain, uint32(slot))
 	}
 	return held
@@ -162,7 +163,7 @@ func (x *Index) insert(l *lru, chain []uint64, slot uint32) {
 	if len(chain) > 0 && after != 0 {
 		chain = chain[x.extend(l, after, chain):]
 	}
-	for len(chain) > 0 && x.find(chain[0]) == 0 { // only a forged chain has a known block behind one that is not
+	for len(chain) > 0 && x.find(chain[0]) == 0 { // or the chain is forged, or what was restored had a gap
 		n := min(len(chain), MaxRun)
 		after = x.add(l, x.newRun(chain[:n]), slot, after)
 		chain = chain[n:]
@@ -215,14 +216,5 @@ func (x *Index) shrink(slot int32, size uint32) {
 		x.freeRecord(r)
 		l.size -= n
 		x.evicted += uint64(n)
-	}
-}
-
-// Reach reads what evicting the least recently used blocks of slot is going to read, all of which is likely to be in no cache: for
-// slots one after the other, while one Record after the other would wait for each.
-func (x *Index) Reach(slot int32) {
-	if int(slot) < len(x.lists) {
-		s := x.table.slots
-		x.sum += s[mix(x.runs[x.recs[x.lists[slot].tail].run].keys[0])&uint32(len(s)-1)]
 	}
 }

@@ -36,9 +36,7 @@ func (x *Index) Withdraw(chain []uint64, slot int32, from int) {
 		if i == 0 {
 			return
 		}
-		if before := &x.recs[x.path[i-1].rec]; before.what&fork == 0 {
-			before.what &^= parent // this was the only one behind it
-		}
+		x.recs[x.path[i-1].rec].what &^= parent // this was the only one behind it, or fork says otherwise
 	}
 }
 

@@ -88,8 +88,8 @@ func (s *Scheduler) Merge(peer int, v *loads.View) { s.fleet.Merge(peer, v) }
 func (s *Scheduler) Leave(peer int) { s.fleet.Leave(peer) }
 
 // SetPeers says how many peers have requests. Each of n workers looks at one n-th of the requests of all, the same ones, for the
-// universal prefix, so that this costs no more than of the own ones alone.
-func (s *Scheduler) SetPeers(n int) { s.share.sample = 1<<(bits.Len(uint(n)+1)-1) - 1 }
+// universal prefix, so that this costs as much as looking at all of its own. n is rounded down to a power of two.
+func (s *Scheduler) SetPeers(n int) { s.share.sample = 1<<bits.Len(uint(n)+1)>>1 - 1 }
 
 // observe looks at a request for the universal prefix, if it is one of the sample. seq is the number of its record.
 func (s *Scheduler) observe(chain []uint64, seq uint64) {
@@ -227,13 +227,6 @@ func (s *Scheduler) Fold(record []byte) FoldResult {
 		return Folded
 	}
 	return UnknownSubject
-}
-
-// Reach prepares to Fold a record: it is to be called for some, before the first of them is folded.
-func (s *Scheduler) Reach(record []byte) {
-	if slot, ok := s.fleet.Slot(picklog.ID(record)); ok {
-		s.index.Reach(slot)
-	}
 }
 
 // foldPick records the chains of a peer's pick as Commit does with those of an own one. At most as many blocks are looked at as

@@ -38,14 +38,6 @@ func AddRecord(b, record []byte) []byte {
 // Seq returns the sequence number of a record that AppendPick, AppendEvent or AppendHealth made.
 func Seq(record []byte) uint64 { return binary.LittleEndian.Uint64(record[recSeq:]) }
 
-// ID returns the id of the endpoint of a record that AppendPick, AppendEvent or AppendHealth made; 0 of what is none.
-func ID(record []byte) uint64 {
-	if len(record) < recLen {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(record[recID:])
-}
-
 // Slot reads a slot in place, one record after the other; see OpenSlot.
 type Slot struct {
 	Epoch uint64 // identifies the VM that wrote it, non-zero
