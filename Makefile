@@ -32,12 +32,13 @@ RACE := $(if $(shell command -v gcc),-race)
 
 # The tests on Envoy and on the module build them in other processes, which the test cache does not see: no -count 1, no
 # proof. They wait more than they work, so that three of them share two cores, and up to four tests of one that may.
-# The replays of a trace come last and among themselves: they are the one test whose result depends on the load of the machine.
+# What must be in force within a second, and the replays of a trace, depend on the load of the machine: they come last, by themselves.
 test: ## run all tests but those on a real vLLM
 	$(GO) test $(RACE) ./xds/... ./e2e/vllmsim/... ./e2e/loadgen/...
 	$(GO) test -run '^TestADayOfChurn$$' ./xds/agent
 	$(GO) test ./shared/... ./scorers/... ./filter/...
-	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m -p 3 -parallel 4 $$($(GO) list ./... | grep -vE '/(xds|shared|scorers|filter|e2e/vllmsim|e2e/loadgen)(/|$$)')
+	ZEROHOP_SOAK_REQUESTS=1000000 $(GO) test -count 1 -timeout 20m -p 3 -parallel 4 $$($(GO) list ./... | grep -vE '/(xds|shared|scorers|filter|e2e/vllmsim|e2e/loadgen|e2e/churn)(/|$$)')
+	$(GO) test -count 1 -timeout 20m ./e2e/churn
 	$(GO) test -count 1 -parallel 3 -tags e2e -run TestThresholds -v ./e2e/replay
 
 test-vllm: ## run the tests on two real vLLM, which it installs (needs gcc and libnuma1)
