@@ -10,7 +10,7 @@ import (
 )
 
 // TestNoAllocations builds the module with an export that tells how many objects the guest has allocated, and asserts that
-// mixed requests, ticks and new snapshots allocate none once all of them have been seen some times.
+// mixed requests, ticks and new snapshots allocate none once all of them have been seen.
 func TestNoAllocations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a second module")
@@ -34,7 +34,7 @@ func TestNoAllocations(t *testing.T) {
 	s := newSoak(t, b, requests)
 	vm := s.w.Module().(*VM)
 	count := vm.module.ExportedFunction("debug_mallocs")
-	s.send(4 * requests) // an index that is full goes on for a while to split its runs where prompts part
+	s.send(requests)
 	before := mallocs(t, vm, count)
 	s.send(requests)
 	if n := mallocs(t, vm, count) - before; n != 0 {

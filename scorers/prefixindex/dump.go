@@ -1,7 +1,7 @@
 package prefixindex
 
 // AppendRuns appends to blocks the chain hashes of the blocks that slot holds, from most to least recently used, without the
-// first skip of them and at most limit, and to lengths how many of them are one run each. limit is at least MaxRun. last is the
+// first skip of them and at most limit, or one run if that has more, and to lengths how many of them are one run each. last is the
 // first block of the last run of those that are skipped, so that they need not be counted again; if slot does not hold it any more,
 // they are.
 //
@@ -17,13 +17,14 @@ func (x *Index) AppendRuns(blocks []uint64, lengths []byte, slot int32, skip int
 			r, skip = x.recs[x.findRecord(e, uint32(slot))].next, 0
 		}
 	}
+	first := len(lengths)
 	for ; r != 0; r = x.recs[r].next {
 		n := int(x.recs[r].len())
 		if skip > 0 {
 			skip -= n
 			continue
 		}
-		if limit -= n; limit < 0 {
+		if limit -= n; limit < 0 && len(lengths) > first {
 			break
 		}
 		blocks, lengths = append(blocks, x.runs[x.recs[r].run].keys[:n]...), append(lengths, byte(n))

@@ -16,9 +16,9 @@
 // A holder has the first blocks of a run: all of them but for one whose last ones were evicted or withdrawn. The next prompt that
 // uses these splits the run there.
 //
-// Everything is flat and pointer-free. Memory grows by doubling, up to what the bound of records allows; nothing is allocated any
-// more when the index is full and its runs are split where prompts part. The index assumes a single thread, and that a chain hash stands for the whole prefix before
-// it; chains with forged hashes, and dumps with gaps, cost accuracy only.
+// Everything is flat and pointer-free. Memory grows by doubling, up to what the bound of records allows, and for the last time when
+// the index is half full, if the rest of what it gets is like the first half. The index assumes a single thread, and that a chain
+// hash stands for the whole prefix before it; chains with forged hashes, and dumps with gaps, cost accuracy only.
 package prefixindex
 
 const (

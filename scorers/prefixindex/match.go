@@ -6,6 +6,9 @@ import "math/bits"
 // per slot and belongs to the caller. Match remembers where it found the blocks, so that a Record of the same chain soon
 // after is cheaper.
 func (x *Index) Match(chain []uint64, match []int32) {
+	if len(chain) > cap(x.memo) {
+		x.lengthen(len(chain))
+	}
 	if x.words > 1 {
 		x.matchWide(chain, match)
 		return
@@ -16,7 +19,8 @@ func (x *Index) Match(chain []uint64, match []int32) {
 		if e == 0 {
 			break
 		}
-		memo, x.memoAt = append(memo, e), i
+		memo, x.memoAt = memo[:len(memo)+1], i
+		memo[len(memo)-1] = e
 		b := x.runs[e].bits[0]
 		if gone := alive &^ b; gone != 0 && i > 0 {
 			addBits(gone, 0, int32(i), match)
@@ -63,7 +67,8 @@ func (x *Index) matchWide(chain []uint64, match []int32) {
 		if e == 0 {
 			break
 		}
-		x.memo, x.memoAt = append(x.memo, e), i
+		x.memo, x.memoAt = x.memo[:len(x.memo)+1], i
+		x.memo[len(x.memo)-1] = e
 		n = x.narrow(n, e, int32(i), match)
 		m := x.common(e, chain[i:])
 		if x.runs[e].partial != 0 {

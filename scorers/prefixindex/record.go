@@ -60,6 +60,9 @@ func (x *Index) Record(chain []uint64, slot int32) int {
 // has to be looked up. Whoever holds a block holds the one before it, because that was used at the same time or later; so after
 // a block that nobody holds the search is over.
 func (x *Index) locate(chain []uint64, slot uint32, record bool) (held int, _ []uint64) {
+	if len(chain) > cap(x.memo) {
+		x.lengthen(len(chain))
+	}
 	x.path = x.path[:0]
 	last, memo := uint32(0), x.memo
 	for i := 0; i < len(chain); {
@@ -89,7 +92,8 @@ func (x *Index) locate(chain []uint64, slot uint32, record bool) (held int, _ []
 		if record && m < int(x.runs[e].len) {
 			x.split(e, uint32(m))
 		}
-		x.path = append(x.path, place{e, r, uint32(i), uint32(m)})
+		x.path = x.path[:len(x.path)+1]
+		x.path[len(x.path)-1] = place{e, r, uint32(i), uint32(m)}
 		last = r
 		i += m
 	}

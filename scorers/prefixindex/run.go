@@ -9,7 +9,7 @@ func (x *Index) newRun(blocks []uint64) uint32 {
 		x.freeRun = x.runs[e].rec
 	} else {
 		if x.usedRun >= len(x.runs) {
-			x.grow(doubled(len(x.runs), x.max), x.words)
+			x.grow(x.more(len(x.runs)), x.words)
 		}
 		e = uint32(x.usedRun)
 		x.usedRun++
@@ -18,7 +18,7 @@ func (x *Index) newRun(blocks []uint64) uint32 {
 	*en = run{}
 	en.len = uint32(copy(en.keys[:], blocks))
 	if x.table.full() {
-		x.table.grow()
+		x.table.grow(x.more(x.table.n))
 	}
 	x.table.put(mix(blocks[0]), e)
 	return e
@@ -47,7 +47,7 @@ func (x *Index) newRecord(e, slot, n uint32) uint32 {
 		en.rec = r
 	} else {
 		if x.shared.full() {
-			x.shared.grow()
+			x.shared.grow(x.more(x.shared.n))
 		}
 		x.shared.put(mix(pairKey(e, slot)), r)
 	}
@@ -144,7 +144,7 @@ func (x *Index) split(e, at uint32) {
 
 //go:noinline
 func (x *Index) growRecords() {
-	recs := make([]record, doubled(len(x.recs), x.max))
+	recs := make([]record, x.more(len(x.recs)))
 	copy(recs, x.recs)
 	x.recs = recs
 }
@@ -165,6 +165,24 @@ func (x *Index) grow(n, words int) {
 	x.runs, x.words = runs, words
 }
 
-// doubled returns the next size of an array of n elements of which limit can be in use; element 0 comes on top.
-// A limit that was lowered takes nothing away.
-func doubled(n, limit int) int { return max(min(max(2*n, firstSize), limit+1), n) }
+// lengthen makes room in the scratch for a chain of n blocks, each of which may be a run.
+//
+//go:noinline
+func (x *Index) lengthen(n int) {
+	x.memo = append(make([]uint32, 0, n), x.memo...)
+	x.path = make([]place, 0, n)
+}
+
+// more returns how many elements to make room for where n are in use and the next one finds none. It doubles them, but once the index
+// is half full, how many a full one needs is known well enough to grow for the last time. Element 0 comes on top of what the bound
+// allows, and a bound that was lowered takes nothing away.
+func (x *Index) more(n int) int {
+	want := 2 * n
+	if 2*x.records >= x.max {
+		want = n + n/4
+		if x.records < x.max {
+			want = int(uint64(want) * uint64(x.max) / uint64(x.records))
+		}
+	}
+	return max(min(max(want, firstSize), x.max+1), n)
+}

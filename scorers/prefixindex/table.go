@@ -8,8 +8,6 @@ type table struct {
 	n     int
 }
 
-const minTable = 1024
-
 // emptyTable returns a table that grows with the first id.
 func emptyTable() table { return table{slots: make([]uint64, 1)} }
 
@@ -43,10 +41,16 @@ func (t *table) place(hash, id uint32) {
 	s[i&mask] = uint64(hash)<<32 | uint64(id)
 }
 
+// grow makes room for n ids, and for one more than there are at least.
+//
 //go:noinline
-func (t *table) grow() {
+func (t *table) grow(n int) {
 	old := t.slots
-	t.slots = make([]uint64, max(2*len(old), minTable))
+	size := 2 * len(old)
+	for n*8 > size*5 {
+		size *= 2
+	}
+	t.slots = make([]uint64, size)
 	for _, v := range old {
 		if v != 0 {
 			t.place(uint32(v>>32), uint32(v))
