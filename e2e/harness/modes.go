@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 
 	"github.com/zerohop/zerohop/shared/plan"
@@ -44,26 +45,66 @@ func (s *Stack) waitList(ctx context.Context) error {
 		return nil
 	}
 	return untilServing(ctx, s.Envoy.Process, "the plan with lists", func() error {
-		b, err := get(ctx, s.AgentURL()+status.Path)
+		st, err := s.status(ctx)
 		if err != nil {
 			return err
 		}
-		var st status.Status
-		if err := json.Unmarshal(b, &st); err != nil {
+		return inForce(st)
+	})
+}
+
+// SetAttempts changes the setting of that name and waits until all workers of an Envoy have the plan with it. A value that changes
+// nothing makes no new plan, and would be waited for in vain.
+func (s *Stack) SetAttempts(ctx context.Context, value string) error {
+	before, err := s.status(ctx)
+	if err != nil {
+		return fmt.Errorf("set attempts: %w", err)
+	}
+	config, err := os.ReadFile(s.configFile())
+	if err != nil {
+		return fmt.Errorf("set attempts: %w", err)
+	}
+	if err := s.WriteConfig([]byte(withSetting(string(config), "attempts", value))); err != nil {
+		return fmt.Errorf("set attempts: %w", err)
+	}
+	return untilServing(ctx, s.Envoy.Process, "the plan with attempts "+value, func() error {
+		st, err := s.status(ctx)
+		if err != nil {
 			return err
 		}
-		for i := range st.Nodes {
-			n := &st.Nodes[i]
-			if !n.Connected || n.Plan.Acked != st.Revision || len(n.Workers) == 0 {
-				continue
-			}
-			for j := range n.Workers {
-				if w := &n.Workers[j]; w.Revision != st.Revision {
-					return fmt.Errorf("a worker has %s, not %s", w.Revision, st.Revision)
-				}
-			}
-			return nil
+		if st.Revision == before.Revision {
+			return errors.New("the agent has no other plan yet")
 		}
-		return errors.New("no Envoy has it")
+		return inForce(st)
 	})
+}
+
+// status asks the agent for its status.
+func (s *Stack) status(ctx context.Context) (*status.Status, error) {
+	b, err := get(ctx, s.AgentURL()+status.Path)
+	if err != nil {
+		return nil, err
+	}
+	st := &status.Status{}
+	if err := json.Unmarshal(b, st); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// inForce returns an error unless all workers of an Envoy have the agent's newest plan.
+func inForce(st *status.Status) error {
+	for i := range st.Nodes {
+		n := &st.Nodes[i]
+		if !n.Connected || n.Plan.Acked != st.Revision || len(n.Workers) == 0 {
+			continue
+		}
+		for j := range n.Workers {
+			if w := &n.Workers[j]; w.Revision != st.Revision {
+				return fmt.Errorf("a worker has %s, not %s", w.Revision, st.Revision)
+			}
+		}
+		return nil
+	}
+	return errors.New("no Envoy has it")
 }

@@ -145,6 +145,17 @@ func startRoundRobin(ctx context.Context, t *testing.T, addresses []string) stri
 	return "http://" + ports[0]
 }
 
+// retryUnanswered has a request sent again that got no answer. By default a POST is not, if it may have reached a server: a
+// client gets Envoy's 503 for one that was on a connection when a server that goes down closed that.
+func (b *bed) retryUnanswered(ctx context.Context, t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if err := b.stack.SetAttempts(ctx, "{retries: unanswered}"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // metrics returns the sum of the servers' numbers, and each server's own.
 func (b *bed) metrics(ctx context.Context, t *testing.T) (sum Metrics, each [2]Metrics) {
 	t.Helper()

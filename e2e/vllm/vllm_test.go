@@ -23,6 +23,8 @@ func TestVLLM(t *testing.T) {
 	t.Run("repeats are cached", func(t *testing.T) { testRepeats(ctx, t, c) })
 	t.Run("stream unchanged", func(t *testing.T) { b.testStreamUnchanged(ctx, t) })
 	t.Run("agent sees the metrics", func(t *testing.T) { b.testSnapshot(ctx, t, c) })
+
+	b.retryUnanswered(ctx, t)
 	t.Run("SIGTERM in a stream", func(t *testing.T) { b.testTerminate(ctx, t, c) })
 	t.Run("engine killed in a stream", func(t *testing.T) { b.testEngineKilled(ctx, t, c) })
 }
