@@ -227,8 +227,9 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-func TestRemoveAccessLog(t *testing.T) {
-	got, err := removeAccessLog([]byte("a: [{access_log: [1], b: 2}]\naccess_log: x\nplan: |\n  {\"access_log\": 1}\n"))
+func TestLikeOthers(t *testing.T) {
+	const bootstrap = "static_resources: {listeners: [{access_log: [1], b: 2}]}\naccess_log: x\nplan: |\n  {\"access_log\": 1}\n"
+	got, err := editBootstrap([]byte(bootstrap), likeOthers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,10 @@ func TestRemoveAccessLog(t *testing.T) {
 	if err := yaml.Unmarshal(got, &doc); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"a": []any{map[string]any{"b": 2.0}}, "plan": "{\"access_log\": 1}\n"}
+	listener := map[string]any{"b": 2.0, "connection_balance_config": map[string]any{"exact_balance": map[string]any{}}}
+	want := map[string]any{
+		"static_resources": map[string]any{"listeners": []any{listener}}, "plan": "{\"access_log\": 1}\n",
+	}
 	if d := cmp.Diff(any(want), doc); d != "" {
 		t.Errorf("bootstrap (-want +got):\n%s", d)
 	}

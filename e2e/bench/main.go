@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,30 +79,51 @@ func run(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	var b *bench
+	var results []Result
+	for _, group := range o.groups(dir, servers) {
+		var all [][]Result
+		for i := range o.repeats() {
+			if i > 0 {
+				slices.Reverse(group) // nobody always comes after the same one
+			}
+			var list []Result
+			if b, list, err = measure(ctx, o, group, b); err != nil {
+				return err
+			}
+			all = append(all, list)
+		}
+		results = append(results, medians(all)...)
+	}
+	return report(o, b, results)
+}
+
+// measure starts variants, measures them and stops them. The bench goes on to count where last left off, which is nil the first time.
+func measure(ctx context.Context, o options, group []start, last *bench) (*bench, []Result, error) {
 	starting, cancelStart := context.WithTimeout(ctx, startTimeout)
 	defer cancelStart()
-	variants, err := startVariants(o.only, o.starts(starting, dir, servers))
+	variants, err := startVariants(starting, o.only, group)
 	defer func() {
 		for _, v := range variants {
 			v.stop()
 		}
 	}()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	b := newBench(variants, o)
-	results, err := b.all(ctx)
-	if err != nil {
-		return err
+	if last != nil {
+		b.disturbed, b.total, b.serial = last.disturbed, last.total, last.serial
 	}
-	return report(o, b, results)
+	results, err := b.all(ctx)
+	return b, results, err
 }
 
 // newBench plans the rounds: about three and a half minutes in full, under one in short.
 func newBench(variants []*variant, o options) *bench {
 	b := &bench{variants: variants, rounds: 21, length: 300 * time.Millisecond, sizes: sizes, connections: connections}
 	if o.sharing {
-		b.sizes, b.connections = sharingSizes, sharingConnections
+		b.sizes, b.connections, b.rounds = sharingSizes, sharingConnections, sharingRounds
 	}
 	if o.short {
 		b.rounds, b.length = 5, 200*time.Millisecond
@@ -171,40 +193,52 @@ func report(o options, b *bench, results []Result) error {
 // start is how to start one variant.
 type start struct {
 	name string
-	run  func() (*variant, error)
+	run  func(context.Context) (*variant, error)
 }
 
-// starts returns what is to be started, in the order of the results.
-func (o options) starts(ctx context.Context, dir string, servers *backends) []start {
+// groups returns what is to be started, in the order of the results. Those of a group run side by side.
+func (o options) groups(dir string, servers *backends) [][]start {
 	if o.sharing {
-		return sharingStarts(ctx, dir, servers)
+		return sharingGroups(dir, servers)
 	}
 	list := []start{
-		{direct, func() (*variant, error) { return startStatic(ctx, dir, direct, "", 1, servers.addrs()) }},
-		{empty, func() (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
-		{floor, func() (*variant, error) { return startFloor(ctx, dir, floor, servers.endpoints()) }},
-		{zerohop, func() (*variant, error) {
+		{direct, func(ctx context.Context) (*variant, error) {
+			return startStatic(ctx, dir, direct, "", 1, servers.addrs())
+		}},
+		{empty, func(ctx context.Context) (*variant, error) { return startEmpty(ctx, dir, servers.addrs()) }},
+		{floor, func(ctx context.Context) (*variant, error) { return startFloor(ctx, dir, floor, servers.endpoints()) }},
+		{zerohop, func(ctx context.Context) (*variant, error) {
 			return startZerohop(ctx, harness.Options{Name: zerohop}, servers.endpoints())
 		}},
 	}
 	if strings.Contains(o.only, calls) {
-		list = append(list, start{calls, func() (*variant, error) {
+		list = append(list, start{calls, func(ctx context.Context) (*variant, error) {
 			return startFloor(ctx, dir, calls, servers.endpoints(), "-tags=hostcalls")
 		}})
 	}
 	if picker := os.Getenv("EPP"); picker != "" {
-		list = append(list, start{epp, func() (*variant, error) { return startEPP(ctx, dir, picker, servers.endpoints()) }})
+		list = append(list, start{epp, func(ctx context.Context) (*variant, error) {
+			return startEPP(ctx, dir, picker, servers.endpoints())
+		}})
 	}
-	return list
+	return [][]start{list}
+}
+
+// repeats is how many times the variants of a group are started and measured.
+func (o options) repeats() int {
+	if o.sharing && !o.short {
+		return sharingRepeats
+	}
+	return 1
 }
 
 // startVariants starts those of the variants that only names, or all. What it returns is to be stopped even on error.
-func startVariants(only string, starts []start) (started []*variant, err error) {
+func startVariants(ctx context.Context, only string, starts []start) (started []*variant, err error) {
 	for _, s := range starts {
 		if only != "" && !strings.Contains(","+only+",", ","+s.name+",") {
 			continue
 		}
-		v, err := s.run()
+		v, err := s.run(ctx)
 		if err != nil {
 			return started, fmt.Errorf("start %s: %w", s.name, err)
 		}

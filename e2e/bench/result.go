@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -16,6 +17,31 @@ type Result struct {
 	P50us     float64 `json:"p50_us"`         // client's median latency
 	P99us     float64 `json:"p99_us"`         // client's 99th percentile
 	CPUus     float64 `json:"cpu_us_per_req"` // of Envoy's process, and of the endpoint picker's if there is one
+}
+
+// medians returns the medians over several starts of the same variants, whose results are in any order.
+func medians(starts [][]Result) []Result {
+	var list []Result
+	for _, r := range starts[0] {
+		same := func(other Result) bool {
+			return other.Variant == r.Variant && other.SizeBytes == r.SizeBytes && other.Conns == r.Conns
+		}
+		of := func(value func(Result) float64) float64 {
+			var all []float64
+			for _, results := range starts {
+				all = append(all, value(results[slices.IndexFunc(results, same)]))
+			}
+			slices.Sort(all)
+			return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+		}
+		list = append(list, Result{
+			SizeBytes: r.SizeBytes, Conns: r.Conns, Variant: r.Variant,
+			P50us: of(func(r Result) float64 { return r.P50us }),
+			P99us: of(func(r Result) float64 { return r.P99us }),
+			CPUus: of(func(r Result) float64 { return r.CPUus }),
+		})
+	}
+	return list
 }
 
 // maxRatio holds the greatest CPU time per request at one connection, as a multiple of direct, by body size.

@@ -22,6 +22,11 @@ const (
 	// The share of the filter's own CPU time that sharing may add with this many workers.
 	maxSharing     = 0.10
 	assertedAmount = 4
+
+	// The same binary costs some µs more or less from one start of Envoy to the next, which is as much as sharing does; so there are
+	// several starts, each with few rounds.
+	sharingRepeats = 6
+	sharingRounds  = 9
 )
 
 // Names of the variants for a number of workers.
@@ -29,18 +34,25 @@ func directOf(workers int) string { return fmt.Sprintf("direct-%d", workers) }
 func aloneOf(workers int) string  { return fmt.Sprintf("alone-%d", workers) }
 func sharedOf(workers int) string { return fmt.Sprintf("shared-%d", workers) }
 
-// sharingStarts returns, for each number of workers, an Envoy without filter, one whose workers know their own traffic only,
-// and one whose workers share what they know.
-func sharingStarts(ctx context.Context, dir string, servers *backends) []start {
-	list := make([]start, 0, 3*len(sharingWorkers))
+// sharingGroups returns, for each number of workers, an Envoy without filter, one whose workers know their own traffic only,
+// and one whose workers share what they know. There are no more at a time: a worker that is paused for long is lost for the others,
+// and what it takes to begin again is not what is measured.
+func sharingGroups(dir string, servers *backends) [][]start {
+	var groups [][]start
 	for _, n := range sharingWorkers {
-		list = append(list,
-			start{directOf(n), func() (*variant, error) { return startStatic(ctx, dir, directOf(n), "", n, servers.addrs()) }},
-			start{aloneOf(n), func() (*variant, error) { return startSharing(ctx, aloneOf(n), "worker", n, servers.endpoints()) }},
-			start{sharedOf(n), func() (*variant, error) { return startSharing(ctx, sharedOf(n), "process", n, servers.endpoints()) }},
-		)
+		groups = append(groups, []start{
+			{directOf(n), func(ctx context.Context) (*variant, error) {
+				return startStatic(ctx, dir, directOf(n), "", n, servers.addrs())
+			}},
+			{aloneOf(n), func(ctx context.Context) (*variant, error) {
+				return startSharing(ctx, aloneOf(n), "worker", n, servers.endpoints())
+			}},
+			{sharedOf(n), func(ctx context.Context) (*variant, error) {
+				return startSharing(ctx, sharedOf(n), "process", n, servers.endpoints())
+			}},
+		})
 	}
-	return list
+	return groups
 }
 
 // startSharing starts zerohop with a sharing mode and that many workers.

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestReportSharing(t *testing.T) {
@@ -33,5 +35,28 @@ func TestReportSharing(t *testing.T) {
 	var text strings.Builder
 	if err := printResults(&text, of(100, 150, 154)); err != nil || !strings.Contains(text.String(), "1.54") {
 		t.Errorf("error %v, table:\n%s", err, text.String())
+	}
+}
+
+func TestMedians(t *testing.T) {
+	starts := func(cpu ...float64) (all [][]Result) {
+		for _, c := range cpu {
+			all = append(all, []Result{{Variant: direct, CPUus: 100}, {Variant: zerohop, P50us: 2 * c, P99us: 3 * c, CPUus: c}})
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name string
+		cpu  []float64
+		want float64
+	}{
+		{"one", []float64{7}, 7},
+		{"odd", []float64{9, 1, 4}, 4},
+		{"even", []float64{9, 1, 4, 5}, 4.5},
+	} {
+		want := []Result{{Variant: direct, CPUus: 100}, {Variant: zerohop, P50us: 2 * tt.want, P99us: 3 * tt.want, CPUus: tt.want}}
+		if diff := cmp.Diff(want, medians(starts(tt.cpu...))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
 	}
 }

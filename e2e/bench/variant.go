@@ -84,11 +84,14 @@ func startStatic(ctx context.Context, dir, name, module string, workers int, end
 	if err != nil {
 		return nil, err
 	}
+	bootstrap, err := editBootstrap(harness.StaticBootstrap(harness.StaticOptions{
+		Listen: ports[0], Admin: ports[1], Endpoints: endpoints, Module: module,
+	}), balance)
+	if err != nil {
+		return nil, err
+	}
 	e, err := harness.StartEnvoy(harness.EnvoyOptions{
-		Name: name, Dir: dir, Admin: ports[1], Concurrency: workers,
-		Bootstrap: harness.StaticBootstrap(harness.StaticOptions{
-			Listen: ports[0], Admin: ports[1], Endpoints: endpoints, Module: module,
-		}),
+		Name: name, Dir: dir, Admin: ports[1], Concurrency: workers, Bootstrap: bootstrap,
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +121,9 @@ func startEmpty(ctx context.Context, dir string, endpoints []string) (*variant, 
 // startZerohop starts the whole of zerohop as "zerohop render" configures it, without the access log, which the other
 // variants do not have either. The name in o is the variant's.
 func startZerohop(ctx context.Context, o harness.Options, endpoints []harness.Endpoint) (*variant, error) {
-	o.Endpoints, o.Edit = endpoints, removeAccessLog
+	o.Endpoints, o.Edit = endpoints, func(bootstrap []byte) ([]byte, error) {
+		return editBootstrap(bootstrap, likeOthers)
+	}
 	s, err := harness.Start(ctx, o)
 	if err != nil {
 		return nil, err
@@ -159,9 +164,17 @@ func startFloor(ctx context.Context, dir, name string, endpoints []harness.Endpo
 	}, nil
 }
 
-// removeAccessLog takes every access log out of a bootstrap.
-func removeAccessLog(bootstrap []byte) ([]byte, error) {
-	return editBootstrap(bootstrap, func(doc any) { removeKey(doc, "access_log") })
+// likeOthers takes every access log out of a bootstrap, and has its connections balanced.
+func likeOthers(doc any) {
+	removeKey(doc, "access_log")
+	balance(doc)
+}
+
+// balance gives each worker as many connections as the others: how the kernel spreads a few is chance, and stays for the whole run.
+func balance(doc any) {
+	for _, listener := range doc.(map[string]any)["static_resources"].(map[string]any)["listeners"].([]any) {
+		listener.(map[string]any)["connection_balance_config"] = map[string]any{"exact_balance": map[string]any{}}
+	}
 }
 
 func editBootstrap(bootstrap []byte, edit func(doc any)) ([]byte, error) {
