@@ -12,10 +12,13 @@ import (
 	"github.com/zerohop/zerohop/e2e/harness"
 )
 
+// story is some blocks long, so that requests which begin with it go where it went before.
+var story = strings.Repeat("a long story ", 100)
+
 // longRequest is a stream of a few seconds.
 func longRequest(t *testing.T) request {
 	return request{
-		API: "completions", Prompt: "a long story", MaxTokens: 2000, Stream: true,
+		API: "completions", Prompt: story, MaxTokens: 2000, Stream: true,
 		Extra: map[string]any{"ignore_eos": true, "cache_salt": salt(t)},
 	}
 }
@@ -26,6 +29,13 @@ func shortRequest(t *testing.T, i int) request {
 		API: []string{"chat", "completions"}[i%2], Prompt: fmt.Sprintf("%d is the number of this request", i), MaxTokens: 4,
 		Stream: i%4 < 2, Extra: map[string]any{"cache_salt": salt(t)},
 	}
+}
+
+// sameRequest goes to the server that has the long request, as long as that is taken for healthy.
+func sameRequest(t *testing.T, i int) request {
+	r := shortRequest(t, i)
+	r.API, r.Prompt = "completions", story+r.Prompt
+	return r
 }
 
 // streaming starts a long stream and returns it with the position of the server that has it.
@@ -100,7 +110,8 @@ func (b *bed) testEngineKilled(ctx context.Context, t *testing.T, c *client) {
 // the connection, which it does after each such 500 without announcing it, is sent to the other server (retryUnanswered).
 const maxLost = 5
 
-// serveWithout sends requests while the server at position victim goes down, until enough have succeeded on the other one.
+// serveWithout sends requests while the server at position victim goes down, until enough have succeeded on the other one. The first
+// ones would go to the one that goes down.
 func (b *bed) serveWithout(ctx context.Context, t *testing.T, c *client, victim int) {
 	t.Helper()
 	const requests = 8
@@ -111,8 +122,12 @@ func (b *bed) serveWithout(ctx context.Context, t *testing.T, c *client, victim 
 	}
 	served, lost := 0, 0
 	for i := 0; served < requests && lost <= maxLost; i++ {
+		r := shortRequest(t, i)
+		if i < requests/2 {
+			r = sameRequest(t, i)
+		}
 		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
-		got := c.start(t, shortRequest(t, i)).wait(bounded, t)
+		got := c.start(t, r).wait(bounded, t)
 		cancel()
 		switch {
 		case got.Error == "":
