@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vllm conformance replay bench bench-sharing bench-agent bench-scorers sizing fuzz lint fmt clean
+.PHONY: help run build test test-vllm conformance replay bench bench-sharing bench-stream bench-agent bench-scorers sizing fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -63,6 +63,9 @@ bench: ## measure what the filter costs, into build/out/bench.json
 
 bench-sharing: ## measure what it costs that workers share what they know, into build/out/bench_sharing.json
 	$(GO) run ./e2e/bench -sharing -json $(OUT)/bench_sharing.json -assert
+
+bench-stream: ## measure what a chunk of a streamed response costs, into build/out/bench_stream.json
+	$(GO) run ./e2e/bench -stream -json $(OUT)/bench_stream.json -assert
 
 bench-agent: ## measure what the agent costs with 100 and 1 000 endpoints, into build/out/bench_agent.json
 	$(GO) run ./e2e/benchagent -json $(OUT)/bench_agent.json -assert

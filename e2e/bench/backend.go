@@ -5,17 +5,29 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/textproto"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/zerohop/zerohop/e2e/harness"
 )
 
 const answer = `{"id":"chatcmpl-0","object":"chat.completion","model":"bench","choices":[{"index":0,"message":` +
 	`{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+
+// A streamed answer has streamChunks events, as a model generates them: one at a time.
+const (
+	streamChunks = 200
+	streamPause  = 2 * time.Millisecond
+	streamHead   = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+	streamEvent  = `data: {"id":"chatcmpl-0","object":"chat.completion.chunk","model":"bench","choices":[{"index":0,"delta":` +
+		`{"content":"ok"},"finish_reason":null}]}` + "\n\n"
+	streamDone = "data: [DONE]\n\n"
+)
 
 // metricsPage is what an idle engine reports.
 const metricsPage = `vllm:num_requests_running{engine="0",model_name="bench"} 0.0
@@ -27,6 +39,7 @@ vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="19208"} 1.0
 // backends are model servers that answer at once. They speak just enough HTTP/1.1 for Envoy and the scraper, because a
 // full server would cost more than the proxy that is measured.
 type backends struct {
+	streams   bool // it answers with events
 	listeners []net.Listener
 	mu        sync.Mutex
 	conns     map[net.Conn]bool
@@ -34,8 +47,8 @@ type backends struct {
 }
 
 // startBackends listens on n free loopback ports.
-func startBackends(n int) (*backends, error) {
-	b := &backends{conns: map[net.Conn]bool{}}
+func startBackends(n int, streams bool) (*backends, error) {
+	b := &backends{streams: streams, conns: map[net.Conn]bool{}}
 	for range n {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
@@ -74,7 +87,7 @@ func (b *backends) accept(l net.Listener) {
 		b.conns[c] = true
 		b.mu.Unlock()
 		b.wg.Go(func() {
-			_ = serve(c) // an error is the peer's end of the connection
+			_ = serve(c, b.streams) // an error is the peer's end of the connection
 			c.Close()
 			b.mu.Lock()
 			delete(b.conns, c)
@@ -97,7 +110,7 @@ func (b *backends) close() {
 }
 
 // serve answers the requests of one connection, one after the other.
-func serve(c net.Conn) error {
+func serve(c net.Conn, streams bool) error {
 	r := bufio.NewReaderSize(c, 64<<10)
 	tp := textproto.NewReader(r)
 	reply := response("application/json", answer)
@@ -120,14 +133,34 @@ func serve(c net.Conn) error {
 		if err != nil {
 			return err
 		}
-		out := reply
-		if isMetrics {
-			out = metrics
+		switch {
+		case isMetrics:
+			_, err = c.Write(metrics)
+		case streams:
+			err = stream(c)
+		default:
+			_, err = c.Write(reply)
 		}
-		if _, err := c.Write(out); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// stream writes a streamed answer.
+func stream(w io.Writer) error {
+	if _, err := io.WriteString(w, streamHead); err != nil {
+		return err
+	}
+	event := fmt.Appendf(nil, "%x\r\n%s\r\n", len(streamEvent), streamEvent)
+	for range streamChunks {
+		time.Sleep(streamPause)
+		if _, err := w.Write(event); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%x\r\n%s\r\n0\r\n\r\n", len(streamDone), streamDone)
+	return err
 }
 
 // chunked is the length of a body that comes in chunks, as it does when a filter streams it.

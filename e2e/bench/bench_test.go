@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zerohop/zerohop/e2e/loadgen"
 	"sigs.k8s.io/yaml"
 )
 
 func TestBodies(t *testing.T) {
 	for _, size := range sizes {
-		b := newBodies(size)
+		b := newBodies(size, false)
 		var serial uint64
 		src := b.source(&serial)
 		var got [prefixes + 1]string
@@ -56,7 +57,7 @@ func common(a, b string) int {
 }
 
 func TestBackends(t *testing.T) {
-	b, err := startBackends(2)
+	b, err := startBackends(2, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +93,27 @@ func TestBackends(t *testing.T) {
 	}
 }
 
+// TestStream reads a streamed answer as the benchmark's client does, twice over one connection.
+func TestStream(t *testing.T) {
+	b, err := startBackends(1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	c := loadgen.New(loadgen.Options{URL: "http://" + b.addrs()[0], Conns: 1, Timeout: 10 * time.Second, MaxInFlight: 1})
+	defer c.Close()
+	var serial uint64
+	report := c.Closed(t.Context(), limit(newBodies(600, true).source(&serial), 2), 0)
+	if report.Failed() > 0 || len(report.Results) != 2 {
+		t.Fatalf("%d results, errors %v", len(report.Results), report.Errors)
+	}
+	for _, r := range report.Results {
+		if r.Chunks != streamChunks {
+			t.Errorf("%d chunks, want %d", r.Chunks, streamChunks)
+		}
+	}
+}
+
 func TestServeRejects(t *testing.T) {
 	for name, in := range map[string]string{
 		"bad chunk":  "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx\r\n",
@@ -103,7 +125,7 @@ func TestServeRejects(t *testing.T) {
 			io.WriteString(client, in)
 			client.Close()
 		}()
-		if err := serve(server); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := serve(server, false); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: got %v, want an error", name, err)
 		}
 		server.Close()

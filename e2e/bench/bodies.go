@@ -15,6 +15,7 @@ const (
 	path        = "/v1/chat/completions"
 	bodyHead    = `{"model":"bench","messages":[{"role":"user","content":"`
 	bodyTail    = `"}],"max_tokens":16}`
+	streamTail  = `"}],"max_tokens":16,"stream":true}`
 	minText     = 4 * serialBytes
 )
 
@@ -22,21 +23,26 @@ const (
 // the others and has a tail of its own, so that a prefix index finds a long match and still has something to learn.
 type bodies struct {
 	templates [prefixes][]byte
+	streams   bool // the answers are read as streams
 	serialAt  int
 	free      sync.Pool // of *[]byte, so that the client's garbage does not disturb what is measured
 }
 
-// newBodies makes bodies of exactly size bytes.
-func newBodies(size int) *bodies {
-	b := &bodies{}
-	text := max(size-len(bodyHead)-len(bodyTail), minText)
+// newBodies makes bodies of exactly size bytes, which may ask for streamed answers.
+func newBodies(size int, streams bool) *bodies {
+	b := &bodies{streams: streams}
+	tail := bodyTail
+	if streams {
+		tail = streamTail
+	}
+	text := max(size-len(bodyHead)-len(tail), minText)
 	shared := text * sharedPct / 100
 	b.serialAt = len(bodyHead) + shared
 	for p := range b.templates {
 		t := append(make([]byte, 0, size), bodyHead...)
 		t = append(t, plainText(uint32(p), shared)...)
 		t = append(t, plainText(prefixes+uint32(p), text-shared)...)
-		b.templates[p] = append(t, bodyTail...)
+		b.templates[p] = append(t, tail...)
 	}
 	return b
 }
@@ -66,6 +72,6 @@ func (b *bodies) source(serial *uint64) loadgen.Source {
 		*buf = append((*buf)[:0], b.templates[*serial%prefixes]...)
 		digits := strconv.AppendUint(nil, *serial, 10)
 		copy((*buf)[b.serialAt:b.serialAt+serialBytes], digits)
-		return loadgen.Request{Path: path, Body: *buf, Done: func() { b.free.Put(buf) }}, true
+		return loadgen.Request{Path: path, Body: *buf, Stream: b.streams, Done: func() { b.free.Put(buf) }}, true
 	}
 }

@@ -95,7 +95,7 @@ func (v *variant) startEPPEnvoy(ctx context.Context, dir string, ports []string)
 	ctx, cancel := context.WithTimeout(ctx, pickerTimeout)
 	defer cancel()
 	return harness.Until(ctx, "endpoint picker to know the endpoints", func() error {
-		b := newBodies(600)
+		b := newBodies(600, false)
 		var serial uint64
 		r := v.client(1).Closed(ctx, limit(b.source(&serial), 1), 0)
 		if r.Failed() > 0 {

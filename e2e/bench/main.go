@@ -9,7 +9,11 @@
 //
 //	go run ./e2e/bench -sharing -json build/out/bench_sharing.json
 //
-// measures instead what it costs that the workers of one Envoy share what they know.
+// measures instead what it costs that the workers of one Envoy share what they know, and
+//
+//	go run ./e2e/bench -stream -json build/out/bench_stream.json
+//
+// what each chunk of a streamed response costs.
 package main
 
 import (
@@ -46,6 +50,7 @@ type options struct {
 	assert  bool
 	only    string
 	sharing bool
+	stream  bool
 }
 
 func main() {
@@ -55,7 +60,12 @@ func main() {
 	flag.BoolVar(&o.assert, "assert", false, "fail when zerohop's CPU time per request exceeds its budget")
 	flag.StringVar(&o.only, "only", "", "comma-separated `VARIANTS` to run: direct, empty, floor, calls, zerohop, epp")
 	flag.BoolVar(&o.sharing, "sharing", false, "measure what sharing between workers costs")
+	flag.BoolVar(&o.stream, "stream", false, "measure what each chunk of a streamed response costs")
 	flag.Parse()
+	if o.sharing && o.stream {
+		fmt.Fprintln(os.Stderr, "bench: -sharing and -stream exclude each other")
+		os.Exit(2)
+	}
 	o.svg = strings.TrimSuffix(o.json, filepath.Ext(o.json)) + ".svg"
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -69,7 +79,7 @@ func run(o options) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	servers, err := startBackends(endpointCount)
+	servers, err := startBackends(endpointCount, o.stream)
 	if err != nil {
 		return err
 	}
@@ -123,7 +133,11 @@ func measure(ctx context.Context, o options, group []start, last *bench) (*bench
 func newBench(variants []*variant, o options) *bench {
 	b := &bench{variants: variants, rounds: 21, length: 300 * time.Millisecond, sizes: sizes, connections: connections}
 	if o.sharing {
-		b.sizes, b.connections, b.rounds = sharingSizes, sharingConnections, sharingRounds
+		b.sizes, b.connections, b.rounds, b.full = sharingSizes, sharingConnections, sharingRounds, true
+	}
+	if o.stream {
+		b.sizes, b.connections, b.chunks = streamSizes, streamConnections, true
+		b.rounds, b.length = streamRounds, streamLength
 	}
 	if o.short {
 		b.rounds, b.length = 5, 200*time.Millisecond
@@ -145,6 +159,11 @@ func (b *bench) all(ctx context.Context) ([]Result, error) {
 		}
 	}
 	for _, v := range b.variants {
+		if b.full {
+			if err := b.fill(ctx, v); err != nil {
+				return nil, fmt.Errorf("%s: %w", v.name, err)
+			}
+		}
 		if err := b.settle(ctx, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", v.name, err)
 		}
@@ -178,8 +197,11 @@ func report(o options, b *bench, results []Result) error {
 	if err := os.WriteFile(o.json, append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	if o.sharing {
+	switch {
+	case o.sharing:
 		return reportSharing(os.Stdout, results, o.assert)
+	case o.stream:
+		return reportStream(os.Stdout, results, o.assert)
 	}
 	if err := os.WriteFile(o.svg, plot(results), 0o644); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,7 +22,7 @@ const (
 // round is what one variant did in one round.
 type round struct {
 	p50, p99 time.Duration
-	cpu      time.Duration // per request
+	cpu      time.Duration // per request, or per chunk of a streamed response
 	others   float64       // CPU time of other processes, as a share of one core
 }
 
@@ -31,6 +32,8 @@ type bench struct {
 	sizes, connections []int
 	rounds             int
 	length             time.Duration // of one round
+	chunks             bool          // CPU time is that of a chunk of the response
+	full               bool          // the prefix indexes are to be full before
 	repeats            int           // rounds that may still be repeated, over the whole run
 	disturbed,
 	total int // rounds that count, and how many of them were disturbed
@@ -41,7 +44,7 @@ type bench struct {
 // cell measures every variant at one body size and number of connections: rounds alternate between the variants, so
 // that whatever changes on the machine changes for all.
 func (b *bench) cell(ctx context.Context, size, conns int) ([]Result, error) {
-	bodies := newBodies(size)
+	bodies := newBodies(size, b.chunks)
 	got := make([][]round, len(b.variants))
 	for r := range b.rounds {
 		for k := range b.variants {
@@ -112,10 +115,20 @@ func (b *bench) round(ctx context.Context, v *variant, bodies *bodies, conns int
 	if n := report.Failed(); n > 0 {
 		return rd, fmt.Errorf("%d of %d requests failed: %v", n, len(report.Results), report.Errors)
 	}
+	n := len(report.Results)
+	if b.chunks {
+		n = 0
+		for i := range report.Results {
+			n += report.Results[i].Chunks
+		}
+	}
+	if n == 0 {
+		return rd, errors.New("no response to measure")
+	}
 	others := (after.machine - before.machine) - (after.own - before.own)
 	return round{
 		p50: report.E2E.P(50), p99: report.E2E.P(99),
-		cpu:    (after.variant - before.variant) / time.Duration(len(report.Results)),
+		cpu:    (after.variant - before.variant) / time.Duration(n),
 		others: others.Seconds() / report.Length.Seconds(),
 	}, ctx.Err()
 }

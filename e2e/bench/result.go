@@ -16,18 +16,18 @@ type Result struct {
 	Variant   string  `json:"variant"`
 	P50us     float64 `json:"p50_us"`         // client's median latency
 	P99us     float64 `json:"p99_us"`         // client's 99th percentile
-	CPUus     float64 `json:"cpu_us_per_req"` // of Envoy's process, and of the endpoint picker's if there is one
+	CPUus     float64 `json:"cpu_us_per_req"` // of Envoy's process, and of the endpoint picker's if there is one; with -stream per chunk
 }
 
 // medians returns the medians over several starts of the same variants, whose results are in any order.
 func medians(starts [][]Result) []Result {
-	var list []Result
+	list := make([]Result, 0, len(starts[0]))
 	for _, r := range starts[0] {
 		same := func(other Result) bool {
 			return other.Variant == r.Variant && other.SizeBytes == r.SizeBytes && other.Conns == r.Conns
 		}
 		of := func(value func(Result) float64) float64 {
-			var all []float64
+			all := make([]float64, 0, len(starts))
 			for _, results := range starts {
 				all = append(all, value(results[slices.IndexFunc(results, same)]))
 			}

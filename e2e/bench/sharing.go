@@ -38,7 +38,7 @@ func sharedOf(workers int) string { return fmt.Sprintf("shared-%d", workers) }
 // and one whose workers share what they know. There are no more at a time: a worker that is paused for long is lost for the others,
 // and what it takes to begin again is not what is measured.
 func sharingGroups(dir string, servers *backends) [][]start {
-	var groups [][]start
+	groups := make([][]start, 0, len(sharingWorkers))
 	for _, n := range sharingWorkers {
 		groups = append(groups, []start{
 			{directOf(n), func(ctx context.Context) (*variant, error) {
