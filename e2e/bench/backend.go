@@ -21,8 +21,8 @@ const answer = `{"id":"chatcmpl-0","object":"chat.completion","model":"bench","c
 
 // A streamed answer has streamChunks events, as a model generates them: one at a time.
 const (
-	streamChunks = 200
-	streamPause  = 2 * time.Millisecond
+	streamChunks = 500
+	streamPause  = 500 * time.Microsecond
 	streamHead   = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 	streamEvent  = `data: {"id":"chatcmpl-0","object":"chat.completion.chunk","model":"bench","choices":[{"index":0,"delta":` +
 		`{"content":"ok"},"finish_reason":null}]}` + "\n\n"
