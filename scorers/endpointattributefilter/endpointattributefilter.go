@@ -60,6 +60,8 @@ var Spec = scorers.Spec{
 }
 
 type filter struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	attr     scorers.AttrID
 	value    float64
 	less     bool // keep what is less than the value

@@ -57,6 +57,8 @@ func weight(name string, def float64, doc string) scorers.Param {
 }
 
 type scorer struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	ttft, tpot        float64 // sum 1
 	most              bool    // more headroom is better
 	kv, queue, prefix float64 // sum 1

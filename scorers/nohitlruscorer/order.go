@@ -5,6 +5,8 @@ const none = -1
 
 // node is the place of one slot in the list.
 type node struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	at         uint64 // time of its last use
 	gen        uint32 // its generation then
 	prev, next int32

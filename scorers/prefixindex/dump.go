@@ -27,7 +27,11 @@ func (x *Index) AppendRuns(blocks []uint64, lengths []byte, slot int32, skip int
 		if limit -= n; limit < 0 && len(lengths) > first {
 			break
 		}
-		blocks, lengths = append(blocks, x.runs[x.recs[r].run].keys[:n]...), append(lengths, byte(n))
+		for at := 0; at < n; {
+			part := x.blocks(x.recs[r].run, uint32(at), uint32(n))
+			blocks, at = append(blocks, part...), at+len(part)
+		}
+		lengths = append(lengths, byte(n))
 	}
 	return blocks, lengths
 }

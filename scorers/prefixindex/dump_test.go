@@ -13,10 +13,10 @@ import (
 // stay in front, the others follow in their order, as many as there is room for.
 func TestRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		from, to := New(200), New(200)
-		from.SetCapacities([]int{60, 60})
-		capacity := rapid.IntRange(0, 60).Draw(t, "capacity")
-		to.SetCapacities([]int{40, capacity})
+		from, to := New(2000), New(2000)
+		from.SetCapacities([]int{600, 600})
+		capacity := rapid.IntRange(0, 600).Draw(t, "capacity")
+		to.SetCapacities([]int{400, capacity})
 		for range rapid.IntRange(0, 12).Draw(t, "dumped prompts") {
 			from.Record(drawChain(t), 0)
 		}
@@ -36,7 +36,7 @@ func TestRestore(t *testing.T) {
 		var parts []uint64
 		added := 0
 		for skip, last := 0, uint64(0); skip < len(dumped); {
-			n := rapid.IntRange(1, 20).Draw(t, "part")
+			n := rapid.IntRange(1, 200).Draw(t, "part")
 			if rapid.Bool().Draw(t, "last is not held") {
 				last = 0 // of no block
 			}

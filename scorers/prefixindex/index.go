@@ -1,15 +1,16 @@
 // Package prefixindex is the approximate prefix index of one worker: which endpoint is believed to hold which prefix block.
 // It is fed with what was routed (Record) and asked how much of a prompt each endpoint holds (Match).
 //
-// A block is known by its chain hash, so that equal hashes mean equal prefixes. Up to eight blocks that follow each other and
-// that no prompt leaves in between are one run, so that most of what is done for a block is done for eight, and a long prompt
+// A block is known by its chain hash, so that equal hashes mean equal prefixes. Up to MaxRun blocks that follow each other and
+// that no prompt leaves in between are one run, so that most of what is done for a block is done for many, and a long prompt
 // touches few places in memory. A prompt that leaves a run in the middle splits it. All holders of a run stand in one bitset,
 // which makes a lookup over a thousand endpoints a few word operations per run. Each endpoint has its own capacity in blocks
 // and evicts its least recently used block; within one prompt the tail counts as older than the head, because a tail without
 // its head is worth nothing.
 //
 //	table     open addressing, first chain hash of a run → run
-//	runs      chain hashes, length, holders, owner     records (run, slot, blocks held) in the recency list of the slot
+//	runs      chain hashes, length, holders, owner; the next part of the run
+//	records    (run, slot, blocks held) in the recency list of the slot
 //	bits      run × W words, bit = slot of a holder; of up to 64 slots, in the run
 //	shared    open addressing, (run, slot) → record, for records that are not their run's owner
 //
@@ -25,19 +26,24 @@ const (
 	wordBits  = 64
 	firstSize = 1024 // records and runs allocated at first use
 
-	// MaxRun is the most blocks of a run: their hashes are a line of the cache.
-	MaxRun = 8
+	// MaxRun is the most blocks of a run.
+	MaxRun = 15 * partKeys
+
+	partKeys = 8 // chain hashes that stand in the run or in a part of it: a line of the cache
 )
 
-// run is up to MaxRun consecutive blocks. Run 0 is not used. What a look at a run needs stands together, as it is likely to be in
-// no cache.
+// run is up to MaxRun consecutive blocks, and those that are more than partKeys stand in further runs, its parts, of which nothing
+// but the hashes counts. Run 0 is not used. What a look at a run needs stands together, as it is likely to be in no cache.
 type run struct {
-	keys    [MaxRun]uint64 // chain hashes, of which the first len count
-	bits    [1]uint64      // holders, by slot, where there are at most 64 slots
-	len     uint32         // blocks, as many as the holder with the most has
-	holders uint32         // endpoints that hold the first block; 0 marks a free run
-	partial uint32         // of these, those that do not hold all
-	rec     uint32         // record of the owner, the one holder that is not in the shared table; 0 if none. Free list link if free
+	_ [0]func() // not comparable, for the size of the module
+
+	keys    [partKeys]uint64 // chain hashes, of which the first len count
+	bits    [1]uint64        // holders, by slot, where there are at most 64 slots
+	len     uint32           // blocks, as many as the holder with the most has
+	next    uint32           // next part, of which there are as few as possible, or next one in the free list
+	holders uint32           // endpoints that hold the first block; 0 marks a free run, or a part
+	partial uint32           // of these, those that do not hold all
+	rec     uint32           // record of the owner, the one holder that is not in the shared table; 0 if none
 }
 
 // record says that the endpoint in slot holds the first blocks of a run. Record 0 is not used.
@@ -49,9 +55,9 @@ type record struct {
 
 // Parts of record.what.
 const (
-	slotMask = 1<<24 - 1
-	lenShift = 24
-	lenMask  = 0xf << lenShift
+	slotMask = 1<<16 - 1
+	lenShift = 16
+	lenMask  = 0x7f << lenShift
 	onPath   = 1 << 31 // it is of the chain being recorded
 	parent   = 1 << 30 // the slot was given a block behind the last one
 	fork     = 1 << 29 // the slot was given a second one, or what it has behind the last one is not known
@@ -66,6 +72,8 @@ func (r *record) setLen(n uint32) { r.what = r.what&^lenMask | n<<lenShift }
 
 // lru is the recency list of one slot.
 type lru struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	head, tail uint32 // most and least recently used record; 0 if empty
 	size, cap  uint32 // blocks
 	forked     bool   // it is not known of any record what the slot has behind it
@@ -119,7 +127,7 @@ func (x *Index) SlotLen(slot int32) int { return int(x.lists[slot].size) }
 
 // Bytes returns the bytes of memory that the index has allocated.
 func (x *Index) Bytes() int {
-	return (8*MaxRun+24)*cap(x.runs) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
+	return (8*partKeys+32)*cap(x.runs) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
 		20*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 16*cap(x.path) + 8*cap(x.alive)
 }
 

@@ -7,7 +7,7 @@ import "math/bits"
 // after is cheaper.
 func (x *Index) Match(chain []uint64, match []int32) {
 	if len(chain) > cap(x.memo) {
-		x.lengthen(len(chain))
+		x.growScratch(len(chain))
 	}
 	if x.words > 1 {
 		x.matchWide(chain, match)

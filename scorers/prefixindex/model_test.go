@@ -83,7 +83,10 @@ func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 			if n == 0 || n > x.runs[e].len || x.runs[e].len > MaxRun || x.recs[r].what&onPath != 0 {
 				t.Fatalf("slot %d: record %+v of run %+v", s, x.recs[r], x.runs[e])
 			}
-			out[s] = append(out[s], x.runs[e].keys[:n]...)
+			for at := uint32(0); at < n; {
+				part := x.blocks(e, at, n)
+				out[s], at = append(out[s], part...), at+uint32(len(part))
+			}
 			h := holders[e]
 			h.all++
 			h.most = max(h.most, n)
@@ -106,11 +109,17 @@ func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 			t.Fatalf("run %d is %+v, found at %d; walked %+v", e, r, x.find(r.keys[0]), h)
 		}
 	}
-	runs, recs := 1+len(holders), 1
-	for _, h := range holders {
+	runs, recs := 1, 1
+	for e, h := range holders {
+		runs += int(partsOf(x.runs[e].len))
 		recs += int(h.all)
+		for p, left := x.runs[e].next, partsOf(x.runs[e].len); left > 1; p, left = x.runs[p].next, left-1 {
+			if x.runs[p].holders != 0 || slices.Max(x.bitset(p)) != 0 {
+				t.Fatalf("part %d of run %d: %+v", p, e, x.runs[p])
+			}
+		}
 	}
-	for e := x.freeRun; e != 0; e = x.runs[e].rec {
+	for e := x.freeRun; e != 0; e = x.runs[e].next {
 		if runs++; runs > x.usedRun || x.runs[e].holders != 0 || slices.Max(x.bitset(e)) != 0 {
 			t.Fatalf("run %d is free: %+v", e, x.runs[e])
 		}
@@ -124,23 +133,30 @@ func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 	return out
 }
 
-// drawChain draws a chain from a small tree, so that chains share heads: a hash determines all hashes before it.
+// drawChain draws a chain from a small tree, so that chains share heads: a hash determines all hashes before it. Some are of single
+// blocks that each have others beside them, some of stretches that may be longer than a run.
 func drawChain(t *rapid.T) []uint64 {
-	n := rapid.IntRange(0, 25).Draw(t, "blocks")
-	chain := make([]uint64, n)
+	most, stretch := 25, 1
+	if rapid.Bool().Draw(t, "stretches") {
+		most, stretch = 6, 60
+	}
+	var chain []uint64
 	h := uint64(1)
-	for i := range chain {
+	for range rapid.IntRange(0, most).Draw(t, "branches") {
 		h = h*0x9E3779B97F4A7C15 + uint64(max(rapid.IntRange(-5, 3).Draw(t, "branch"), 1))
-		chain[i] = h
+		for range rapid.IntRange(1, stretch).Draw(t, "blocks") {
+			h = h*0x9E3779B97F4A7C15 + 7
+			chain = append(chain, h)
+		}
 	}
 	return chain
 }
 
 func TestIndexFollowsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		bound := rapid.IntRange(0, 200).Draw(t, "bound")
+		bound := rapid.IntRange(0, 1000).Draw(t, "bound")
 		x, m := New(bound), &model{max: bound}
-		caps := rapid.SliceOfN(rapid.IntRange(0, 40), 1, 4)
+		caps := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 400)), 1, 4)
 		first := caps.Draw(t, "capacities")
 		x.SetCapacities(first)
 		m.setCapacities(first)
@@ -199,7 +215,7 @@ func TestIndexFollowsModel(t *testing.T) {
 				m.setCapacities(c)
 			},
 			"bound": func(t *rapid.T) {
-				bound = rapid.IntRange(0, 200).Draw(t, "bound")
+				bound = rapid.IntRange(0, 1000).Draw(t, "bound")
 				c := caps.Draw(t, "capacities")
 				x.SetBound(bound)
 				x.SetCapacities(c)
@@ -233,7 +249,7 @@ func TestForgedChains(t *testing.T) {
 		caps := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 4)
 		x := New(rapid.IntRange(0, 300).Draw(t, "bound"))
 		x.SetCapacities(caps.Draw(t, "capacities"))
-		chain := rapid.SliceOfN(rapid.Uint64Range(0, rapid.Uint64Range(2, 14).Draw(t, "hashes")), 0, 40)
+		chain := rapid.SliceOfN(rapid.Uint64Range(0, rapid.SampledFrom([]uint64{2, 5, 14, 200}).Draw(t, "hashes")), 0, 200)
 		slot := func() int32 { return int32(rapid.IntRange(0, len(x.lists)).Draw(t, "slot")) }
 		t.Repeat(map[string]func(*rapid.T){
 			"record": func(t *rapid.T) { x.Record(chain.Draw(t, "chain"), slot()) },

@@ -61,7 +61,7 @@ func (x *Index) Record(chain []uint64, slot int32) int {
 // a block that nobody holds the search is over.
 func (x *Index) locate(chain []uint64, slot uint32, record bool) (held int, _ []uint64) {
 	if len(chain) > cap(x.memo) {
-		x.lengthen(len(chain))
+		x.growScratch(len(chain))
 	}
 	x.path = x.path[:0]
 	last, memo := uint32(0), x.memo
@@ -191,13 +191,11 @@ func (x *Index) add(l *lru, e, slot, after uint32) uint32 {
 // returns how many these are.
 func (x *Index) extend(l *lru, r uint32, blocks []uint64) int {
 	p := &x.recs[r]
-	en := &x.runs[p.run]
-	if en.holders != 1 || p.what&children != 0 {
+	if x.runs[p.run].holders != 1 || p.what&children != 0 {
 		return 0
 	}
-	n := copy(en.keys[en.len:], blocks)
-	en.len += uint32(n)
-	p.setLen(en.len)
+	n := x.lengthen(p.run, blocks)
+	p.setLen(p.len() + uint32(n))
 	l.size += uint32(n)
 	x.records += n
 	return n

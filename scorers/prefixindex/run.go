@@ -2,11 +2,13 @@ package prefixindex
 
 import "math/bits"
 
-// newRun adds a run without holders to the table.
-func (x *Index) newRun(blocks []uint64) uint32 {
+// newPart returns a run that is not used.
+//
+//go:noinline
+func (x *Index) newPart() uint32 {
 	e := x.freeRun
 	if e != 0 {
-		x.freeRun = x.runs[e].rec
+		x.freeRun = x.runs[e].next
 	} else {
 		if x.usedRun >= len(x.runs) {
 			x.grow(x.more(len(x.runs)), x.words)
@@ -14,9 +16,73 @@ func (x *Index) newRun(blocks []uint64) uint32 {
 		e = uint32(x.usedRun)
 		x.usedRun++
 	}
-	en := &x.runs[e]
-	*en = run{}
-	en.len = uint32(copy(en.keys[:], blocks))
+	x.runs[e] = run{}
+	return e
+}
+
+// partsOf returns how many parts a run of n blocks has, itself included.
+func partsOf(n uint32) uint32 { return (n + partKeys - 1) / partKeys }
+
+// part returns part i of run e, which is part 0.
+//
+//go:noinline
+func (x *Index) part(e, i uint32) uint32 {
+	for ; i > 0; i-- {
+		e = x.runs[e].next
+	}
+	return e
+}
+
+// lengthen appends blocks to run e, as many as there is room for, and returns how many these are.
+//
+//go:noinline
+func (x *Index) lengthen(e uint32, blocks []uint64) int {
+	n := x.runs[e].len
+	blocks = blocks[:min(len(blocks), MaxRun-int(n))]
+	x.runs[e].len += uint32(len(blocks))
+	p := x.part(e, max(partsOf(n), 1)-1)
+	for rest := blocks; len(rest) > 0; {
+		at := n % partKeys
+		if at == 0 && n > 0 {
+			next := x.newPart()
+			x.runs[p].next = next
+			p = next
+		}
+		added := copy(x.runs[p].keys[at:], rest)
+		rest, n = rest[added:], n+uint32(added)
+	}
+	return len(blocks)
+}
+
+// shorten makes run e one of n blocks, of as many as it has at most, and frees the parts that it needs no more; without blocks
+// itself, too.
+//
+//go:noinline
+func (x *Index) shorten(e, n uint32) {
+	had, keep := partsOf(x.runs[e].len), partsOf(n)
+	x.runs[e].len = n
+	if keep == had {
+		return
+	}
+	first, last := e, x.part(e, had-1)
+	if keep > 0 {
+		first = x.runs[x.part(e, keep-1)].next
+	}
+	x.runs[last].next, x.freeRun = x.freeRun, first
+}
+
+// blocks returns blocks of run e from index at on and before index end, as many as stand together.
+//
+//go:noinline
+func (x *Index) blocks(e, at, end uint32) []uint64 {
+	p := &x.runs[x.part(e, at/partKeys)]
+	return p.keys[at%partKeys : min(at%partKeys+end-at, partKeys)]
+}
+
+// newRun adds a run without holders to the table.
+func (x *Index) newRun(blocks []uint64) uint32 {
+	e := x.newPart()
+	x.lengthen(e, blocks)
 	if x.table.full() {
 		x.table.grow(x.more(x.table.n))
 	}
@@ -74,8 +140,7 @@ func (x *Index) freeRecord(r uint32) {
 	switch en.holders--; en.holders {
 	case 0:
 		x.table.remove(mix(en.keys[0]), e)
-		en.rec = x.freeRun
-		x.freeRun = e
+		x.shorten(e, 0)
 	case en.partial:
 		x.fit(e)
 	}
@@ -111,8 +176,8 @@ func (x *Index) fit(e uint32) {
 			}
 		}
 	}
-	en := &x.runs[e]
-	en.len, en.partial = most, en.holders-all
+	x.shorten(e, most)
+	x.runs[e].partial = x.runs[e].holders - all
 }
 
 // split makes the blocks of run e from index at on a run of their own. Where a record has some of these, it gets a second one,
@@ -120,8 +185,11 @@ func (x *Index) fit(e uint32) {
 //
 //go:noinline
 func (x *Index) split(e, at uint32) {
-	k, n := x.runs[e].keys, x.runs[e].len
-	f := x.newRun(k[at:n])
+	n := x.runs[e].len
+	f := x.newRun(x.blocks(e, at, n))
+	for from := at + x.runs[f].len; from < n; {
+		from += uint32(x.lengthen(f, x.blocks(e, from, n)))
+	}
 	for w := range x.words {
 		for b := x.bitset(e)[w]; b != 0; b &= b - 1 {
 			slot := uint32(w*wordBits + bits.TrailingZeros64(b))
@@ -165,10 +233,10 @@ func (x *Index) grow(n, words int) {
 	x.runs, x.words = runs, words
 }
 
-// lengthen makes room in the scratch for a chain of n blocks, each of which may be a run.
+// growScratch makes room in the scratch for a chain of n blocks, each of which may be a run.
 //
 //go:noinline
-func (x *Index) lengthen(n int) {
+func (x *Index) growScratch(n int) {
 	x.memo = append(make([]uint32, 0, n), x.memo...)
 	x.path = make([]place, 0, n)
 }

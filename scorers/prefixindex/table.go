@@ -100,12 +100,18 @@ func (x *Index) find(key uint64) uint32 {
 //go:noinline
 func (x *Index) common(e uint32, chain []uint64) int {
 	r := &x.runs[e]
-	n := min(int(r.len), len(chain))
-	m := 1
-	for m < n && m < MaxRun && r.keys[m] == chain[m] {
-		m++
+	chain = chain[:min(int(r.len), len(chain))]
+	m, k := 1, 1
+	for {
+		for k < partKeys && m < len(chain) && r.keys[k] == chain[m] {
+			m++
+			k++
+		}
+		if k < partKeys || m >= len(chain) {
+			return m
+		}
+		r, k = &x.runs[r.next], 0
 	}
-	return m
 }
 
 // findRecord returns the record of (e, slot), which must exist.

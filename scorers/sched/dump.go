@@ -22,7 +22,7 @@ type DumpCursor struct {
 
 // AppendDump appends to dst one chunk (see shared/picklog) of at most limit bytes of what this scheduler knows, which Restore of
 // another understands without the chunks before, and moves c on. After the last endpoint and plugin it begins anew. A chunk
-// without sections says that nothing is known, or that the limit leaves no room.
+// without sections says that nothing is known, or that the limit leaves no room: a section of prefixindex.MaxRun blocks is the least.
 func (s *Scheduler) AppendDump(dst []byte, now uint64, c *DumpCursor, limit int) []byte {
 	start := len(dst)
 	dst = picklog.AppendChunk(dst, &picklog.ChunkHeader{BlockTokens: uint32(s.blockTokens), Epoch: max(s.share.epoch, 1), At: now})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zerohop/zerohop/scorers"
+	"github.com/zerohop/zerohop/scorers/prefixindex"
 	"github.com/zerohop/zerohop/shared/plan"
 )
 
@@ -31,13 +32,13 @@ func dumpOf(t testing.TB, s *Scheduler, limit int) [][]byte {
 // TestRestoreOfADump restores a scheduler whose endpoints are in other slots from the chunks of another.
 func TestRestoreOfADump(t *testing.T) {
 	p := sessionPlan(5, "session_id", "no-hit-lru-scorer")
-	p.Prefix.LRUCapacityPerServer = 40
-	for _, limit := range []int{120, 400, 64 << 10} {
+	p.Prefix.LRUCapacityPerServer = 150
+	for _, limit := range []int{1200, 4000, 64 << 10} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			x := newProcess(t, 1, p)
 			rand := scorers.NewRand(5)
-			for i := range 200 {
-				ids := make([]uint64, 1+rand.Intn(8))
+			for i := range 500 {
+				ids := make([]uint64, 1+rand.Intn(12))
 				for b := range ids {
 					ids[b] = uint64(1 + rand.Intn(3))
 				}
@@ -82,14 +83,14 @@ func TestDumpInParts(t *testing.T) {
 		q := x.send(0, (1000+n)*ms, []uint64{n % 7, n % 5, n, n % 3}, "")
 		x.s[0].Done((1000+n)*ms, &q.d, false)
 	}
-	for range 50 {
+	for range 400 {
 		send()
 	}
 	x.log[0].records = nil // what was logged before the dump began is overwritten
 	fresh := newScheduler(t, rotated(p, 1))
 	var c DumpCursor
 	for done := false; !done; done = c == (DumpCursor{}) {
-		if _, ok := fresh.Restore(x.s[0].AppendDump(nil, 5000*ms, &c, 200)); !ok {
+		if _, ok := fresh.Restore(x.s[0].AppendDump(nil, 5000*ms, &c, 1200)); !ok {
 			t.Fatal("a chunk was refused")
 		}
 		send()
@@ -105,7 +106,7 @@ func TestDumpInParts(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	x := newProcess(t, 1, testPlan(2))
 	x.send(0, 1000*ms, []uint64{1, 2}, "")
-	chunk := dumpOf(t, x.s[0], 1000)[0]
+	chunk := dumpOf(t, x.s[0], 2000)[0]
 	other := testPlan(2)
 	other.Prefix.BlockSizeTokens = 128
 	tests := []struct {
@@ -135,8 +136,8 @@ func TestRestoreRefuses(t *testing.T) {
 
 // TestDumpEndsWhileBlocksAreUsed uses, after each chunk, the block with which the next one begins to look.
 func TestDumpEndsWhileBlocksAreUsed(t *testing.T) {
-	s := newScheduler(t, many(1, 100))
-	for id := range uint64(100) {
+	s := newScheduler(t, many(1, 1000))
+	for id := range uint64(1000) {
 		s.index.Record([]uint64{id + 1}, 0)
 	}
 	var c DumpCursor
@@ -144,7 +145,7 @@ func TestDumpEndsWhileBlocksAreUsed(t *testing.T) {
 		if chunks > 20 {
 			t.Fatal("the dump does not end")
 		}
-		b := s.AppendDump(nil, 1, &c, 48+10*8)
+		b := s.AppendDump(nil, 1, &c, 48+9*prefixindex.MaxRun)
 		if c == (DumpCursor{}) {
 			break
 		}

@@ -39,12 +39,16 @@ type Explanation struct {
 
 // FilterStep is one filter that ran.
 type FilterStep struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Plugin, Type  string
 	Before, After int
 }
 
 // ScorerStep is one scorer that ran.
 type ScorerStep struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Plugin, Type string
 	Weight       float64
 }
@@ -66,6 +70,8 @@ type Removed struct {
 
 // Saturation is what one detector says of all candidates.
 type Saturation struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Plugin string
 	Value  float64
 }
@@ -79,6 +85,8 @@ type Held struct {
 
 // Denial says which admitter refused, and by what. The numbers are NaN if it does not say.
 type Denial struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Plugin, Type     string
 	Value, Threshold float64
 }
@@ -139,7 +147,7 @@ func (e *Explanation) candidates(s *Scheduler, cand []int32) {
 	e.before = append(e.before[:0], cand...)
 	for i := range s.set.detectors {
 		d := &s.set.detectors[i]
-		e.Saturation = append(e.Saturation, Saturation{d.name, d.Saturation(&s.cycle, cand)})
+		e.Saturation = append(e.Saturation, Saturation{Plugin: d.name, Value: d.Saturation(&s.cycle, cand)})
 	}
 }
 
@@ -147,7 +155,7 @@ func (e *Explanation) candidates(s *Scheduler, cand []int32) {
 //
 //go:noinline
 func (e *Explanation) denied(a *admitter, c *scorers.Cycle, cand []int32) {
-	e.Denial = Denial{a.name, a.typ, math.NaN(), math.NaN()}
+	e.Denial = Denial{Plugin: a.name, Type: a.typ, Value: math.NaN(), Threshold: math.NaN()}
 	if why, ok := a.Admitter.(scorers.Denier); ok {
 		e.Denial.Value, e.Denial.Threshold = why.Denied(c, cand)
 	}
@@ -184,7 +192,7 @@ func (e *Explanation) filtered(f *filter, cand []int32) {
 			e.Removed = append(e.Removed, Removed{slot, len(e.Filters)})
 		}
 	}
-	e.Filters = append(e.Filters, FilterStep{f.name, f.typ, len(e.before), len(cand)})
+	e.Filters = append(e.Filters, FilterStep{Plugin: f.name, Type: f.typ, Before: len(e.before), After: len(cand)})
 	e.before = append(e.before[:0], cand...)
 	e.Left = len(cand)
 }
@@ -193,7 +201,7 @@ func (e *Explanation) filtered(f *filter, cand []int32) {
 //
 //go:noinline
 func (e *Explanation) scored(w *weighted, score []float64) {
-	e.Scorers = append(e.Scorers, ScorerStep{w.name, w.typ, w.weight})
+	e.Scorers = append(e.Scorers, ScorerStep{Plugin: w.name, Type: w.typ, Weight: w.weight})
 	e.scores = append(e.scores, score...)
 }
 

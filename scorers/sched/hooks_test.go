@@ -353,7 +353,7 @@ func TestExplain(t *testing.T) {
 	if e.Profile != "default" || e.Handler != "one" || e.Candidates != 8 || e.Left != 1 || e.Ties != 1 || e.Reason != LoadOnly {
 		t.Errorf("explanation %+v", e)
 	}
-	if diff := cmp.Diff([]FilterStep{{"rec", "recorder", 8, 1}}, e.Filters); diff != "" {
+	if diff := cmp.Diff([]FilterStep{{Plugin: "rec", Type: "recorder", Before: 8, After: 1}}, e.Filters); diff != "" {
 		t.Errorf("filters (-want +got):\n%s", diff)
 	}
 	if len(e.Removed) != 7 || slices.ContainsFunc(e.Removed, func(r Removed) bool { return r.Slot == c || r.By != 0 }) {
@@ -363,7 +363,7 @@ func TestExplain(t *testing.T) {
 	if diff := cmp.Diff(want, e.Best); diff != "" {
 		t.Errorf("best (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Saturation{{"rec", .8}}, e.Saturation); diff != "" {
+	if diff := cmp.Diff([]Saturation{{Plugin: "rec", Value: .8}}, e.Saturation); diff != "" {
 		t.Errorf("saturation (-want +got):\n%s", diff)
 	}
 	s.Explain(nil)

@@ -45,6 +45,8 @@ var Spec = scorers.Spec{
 }
 
 type detector struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	queue, kv  float64 // saturated
 	queueLimit float64 // what the filter drops
 	kvLimit    float64
