@@ -155,7 +155,11 @@ func (x *Index) trim(r, n uint32) {
 	}
 	x.records -= int(p.len() - n)
 	p.setLen(n)
-	if en.holders == en.partial {
+	switch {
+	case en.holders == 1:
+		en.partial = 0
+		x.shorten(p.run, n)
+	case en.holders == en.partial:
 		x.fit(p.run)
 	}
 }
