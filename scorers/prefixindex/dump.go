@@ -2,19 +2,19 @@ package prefixindex
 
 // AppendRuns appends to blocks the chain hashes of the blocks that slot holds, from most to least recently used, without the
 // first skip of them and at most limit, or one run if that has more, and to lengths how many of them are one run each. last is the
-// first block of the last run of those that are skipped, so that they need not be counted again; if slot does not hold it any more,
-// they are.
+// first block of the last run of those that are skipped, which had lastLen, so that they need not be counted again; if slot does not
+// hold it any more, they are.
 //
 // A dump that is read in parts, while requests go on, misses only what was used between two parts, and if the last run of a
 // part was used, what comes behind it.
-func (x *Index) AppendRuns(blocks []uint64, lengths []byte, slot int32, skip int, last uint64, limit int) ([]uint64, []byte) {
+func (x *Index) AppendRuns(blocks []uint64, lengths []byte, slot int32, skip int, last uint64, lastLen, limit int) ([]uint64, []byte) {
 	if int(slot) >= len(x.lists) || skip >= int(x.lists[slot].size) {
 		return blocks, lengths
 	}
 	r := x.lists[slot].head
 	if skip > 0 {
 		if e := x.find(last); e != 0 && x.held(e, uint32(slot)) {
-			r, skip = x.recs[x.findRecord(e, uint32(slot))].next, 0
+			r, skip = x.findRecord(e, uint32(slot)), lastLen // it may have been split since
 		}
 	}
 	first := len(lengths)
@@ -59,7 +59,7 @@ func (x *Index) Restore(slot int32, blocks []uint64) int {
 				r = x.findRecord(e, uint32(slot))
 				n = min(x.common(e, blocks), int(x.recs[r].len()))
 			}
-			if n < int(x.runs[e].len) {
+			if n < int(x.runs[e].len()) {
 				x.split(e, uint32(n))
 			}
 		}

@@ -17,8 +17,10 @@ func TestRestore(t *testing.T) {
 		from.SetCapacities([]int{600, 600})
 		capacity := rapid.IntRange(0, 600).Draw(t, "capacity")
 		to.SetCapacities([]int{400, capacity})
+		var prompts [][]uint64
 		for range rapid.IntRange(0, 12).Draw(t, "dumped prompts") {
-			from.Record(drawChain(t), 0)
+			prompts = append(prompts, drawChain(t))
+			from.Record(prompts[len(prompts)-1], 0)
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "known prompts") {
 			to.Record(drawChain(t), 1)
@@ -35,12 +37,16 @@ func TestRestore(t *testing.T) {
 		}
 		var parts []uint64
 		added := 0
-		for skip, last := 0, uint64(0); skip < len(dumped); {
+		for skip, last, lastLen := 0, uint64(0), 0; skip < len(dumped); {
+			if rapid.Bool().Draw(t, "another slot leaves a run") {
+				prompt := rapid.SampledFrom(prompts).Draw(t, "prompt")
+				from.Record(prompt[:rapid.IntRange(0, len(prompt)).Draw(t, "blocks")], 1)
+			}
 			n := rapid.IntRange(1, 200).Draw(t, "part")
 			if rapid.Bool().Draw(t, "last is not held") {
 				last = 0 // of no block
 			}
-			part, lengths := from.AppendRuns(nil, nil, 0, skip, last, n)
+			part, lengths := from.AppendRuns(nil, nil, 0, skip, last, lastLen, n)
 			if len(part) == 0 || len(part) > n && len(lengths) > 1 || len(part) <= n-MaxRun && len(part) < len(dumped)-skip {
 				t.Fatalf("%d blocks from %d on, of %d; limit %d", len(part), skip, len(dumped), n)
 			}
@@ -49,7 +55,7 @@ func TestRestore(t *testing.T) {
 				lengths = bytes.Repeat([]byte{1}, len(part))
 			}
 			for _, n := range lengths {
-				last = part[0]
+				last, lastLen = part[0], int(n)
 				added += to.Restore(1, part[:n])
 				part = part[n:]
 			}
@@ -98,7 +104,7 @@ func TestRestoreTakesEachBlockOnce(t *testing.T) {
 
 func TestDumpOfUnknownSlots(t *testing.T) {
 	x := New(10)
-	if got, _ := x.AppendRuns(nil, nil, 3, 0, 0, 10); got != nil {
+	if got, _ := x.AppendRuns(nil, nil, 3, 0, 0, 0, 10); got != nil {
 		t.Errorf("an unknown slot holds %v", got)
 	}
 	if n := x.Restore(3, []uint64{1}); n != 0 {
@@ -106,7 +112,7 @@ func TestDumpOfUnknownSlots(t *testing.T) {
 	}
 	x.SetCapacities([]int{5})
 	x.Record([]uint64{1, 2}, 0)
-	if got, _ := x.AppendRuns(nil, nil, 0, 2, 0, 10); got != nil {
+	if got, _ := x.AppendRuns(nil, nil, 0, 2, 0, 0, 10); got != nil {
 		t.Errorf("behind the last block stands %v", got)
 	}
 }

@@ -37,14 +37,22 @@ const (
 type run struct {
 	_ [0]func() // not comparable, for the size of the module
 
-	keys    [partKeys]uint64 // chain hashes, of which the first len count
+	keys    [partKeys]uint64 // chain hashes, as many as there are blocks
 	bits    [1]uint64        // holders, by slot, where there are at most 64 slots
-	len     uint32           // blocks, as many as the holder with the most has
 	next    uint32           // next part, of which there are as few as possible, or next one in the free list
 	holders uint32           // endpoints that hold the first block; 0 marks a free run, or a part
-	partial uint32           // of these, those that do not hold all
+	shape   uint32           // how many of these do not hold all, and number of blocks, as many as the holder with the most has
 	rec     uint32           // record of the owner, the one holder that is not in the shared table; 0 if none
 }
+
+const partialMask = 1<<lenShift - 1 // of run.shape
+
+func (r *run) len() uint32 { return r.shape >> lenShift }
+
+func (r *run) setLen(n uint32) { r.shape = r.shape&partialMask | n<<lenShift }
+
+// partial returns how many holders do not hold all. It may be counted in shape.
+func (r *run) partial() uint32 { return r.shape & partialMask }
 
 // record says that the endpoint in slot holds the first blocks of a run. Record 0 is not used.
 type record struct {
@@ -55,8 +63,8 @@ type record struct {
 
 // Parts of record.what.
 const (
-	slotMask = 1<<16 - 1
-	lenShift = 16
+	slotMask = 1<<lenShift - 1
+	lenShift = 22
 	lenMask  = 0x7f << lenShift
 	onPath   = 1 << 31 // it is of the chain being recorded
 	parent   = 1 << 30 // the slot was given a block behind the last one
@@ -127,8 +135,8 @@ func (x *Index) SlotLen(slot int32) int { return int(x.lists[slot].size) }
 
 // Bytes returns the bytes of memory that the index has allocated.
 func (x *Index) Bytes() int {
-	return (8*partKeys+32)*cap(x.runs) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
-		20*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 16*cap(x.path) + 8*cap(x.alive)
+	return (8*partKeys+24)*cap(x.runs) + 8*cap(x.bits) + 16*cap(x.recs) + x.table.bytes() + x.shared.bytes() +
+		24*cap(x.lists) + 4*(cap(x.memo)+cap(x.live)) + 16*cap(x.path) + 8*cap(x.alive)
 }
 
 // SetBound changes the bound of records. It takes effect with SetCapacities, which must follow. Memory that was allocated

@@ -1,7 +1,7 @@
 package prefixindex
 
 import (
-	"strconv"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,11 +89,15 @@ func TestNothingBigBeforeTraffic(t *testing.T) {
 }
 
 // TestBytes fills an index and holds its memory to what package plan promises: 130 bytes a record and 8 for each 64 endpoints, if no
-// block shares a run, and much less if prompts are long.
+// block shares a run, and much less if prompts are long. A bound for which a table has just doubled is the worst.
 func TestBytes(t *testing.T) {
-	const bound = 1 << 17
-	for _, tt := range []struct{ slots, blocks, most int }{{16, 1, 138}, {16, 3, 65}, {16, 64, 20}, {100, 1, 146}, {1000, 1, 258}, {1000, 64, 45}} {
-		t.Run(strconv.Itoa(tt.slots)+" slots, "+strconv.Itoa(tt.blocks)+" blocks", func(t *testing.T) {
+	const full, worst = 1 << 17, 82_000
+	for _, tt := range []struct{ bound, slots, blocks, most int }{
+		{full, 16, 1, 138}, {full, 16, 3, 65}, {full, 16, 64, 20}, {full, 100, 1, 146}, {full, 1000, 1, 258}, {full, 1000, 64, 45},
+		{worst, 16, 1, 138}, {worst, 100, 1, 146}, {worst, 1000, 1, 258},
+	} {
+		bound := tt.bound
+		t.Run(fmt.Sprintf("%d slots, %d blocks of %d", tt.slots, tt.blocks, bound), func(t *testing.T) {
 			x := New(bound)
 			x.SetCapacities(make64(tt.slots, bound/tt.slots))
 			for i := range 2 * bound / tt.blocks {

@@ -27,7 +27,7 @@ func (x *Index) Match(chain []uint64, match []int32) {
 		}
 		alive &= b
 		m := x.common(e, chain[i:])
-		if x.runs[e].partial != 0 {
+		if x.runs[e].partial() != 0 {
 			alive = x.partly(e, 0, alive, i, m, match)
 		}
 		i += m
@@ -71,7 +71,7 @@ func (x *Index) matchWide(chain []uint64, match []int32) {
 		x.memo[len(x.memo)-1] = e
 		n = x.narrow(n, e, int32(i), match)
 		m := x.common(e, chain[i:])
-		if x.runs[e].partial != 0 {
+		if x.runs[e].partial() != 0 {
 			for _, w := range x.live[:n] {
 				x.alive[w] = x.partly(e, w, x.alive[w], i, m, match)
 			}

@@ -80,7 +80,7 @@ func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 			if got := x.findRecord(e, uint32(s)); got != r || !x.held(e, uint32(s)) {
 				t.Fatalf("slot %d: record %d is found as %d, bit %v", s, r, got, x.held(e, uint32(s)))
 			}
-			if n == 0 || n > x.runs[e].len || x.runs[e].len > MaxRun || x.recs[r].what&onPath != 0 {
+			if n == 0 || n > x.runs[e].len() || x.runs[e].len() > MaxRun || x.recs[r].what&onPath != 0 {
 				t.Fatalf("slot %d: record %+v of run %+v", s, x.recs[r], x.runs[e])
 			}
 			for at := uint32(0); at < n; {
@@ -90,7 +90,7 @@ func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 			h := holders[e]
 			h.all++
 			h.most = max(h.most, n)
-			if n < x.runs[e].len {
+			if n < x.runs[e].len() {
 				h.partial++
 			}
 			holders[e] = h
@@ -105,15 +105,15 @@ func walk(t *rapid.T, x *Index, forged bool) [][]uint64 {
 		t.Fatalf("%d records and %d runs counted, %d and %d walked", x.records, x.table.n, total, len(holders))
 	}
 	for e, h := range holders {
-		if r := x.runs[e]; r.holders != h.all || r.partial != h.partial || r.len != h.most || x.find(r.keys[0]) == 0 || !forged && x.find(r.keys[0]) != e {
+		if r := x.runs[e]; r.holders != h.all || r.partial() != h.partial || r.len() != h.most || x.find(r.keys[0]) == 0 || !forged && x.find(r.keys[0]) != e {
 			t.Fatalf("run %d is %+v, found at %d; walked %+v", e, r, x.find(r.keys[0]), h)
 		}
 	}
 	runs, recs := 1, 1
 	for e, h := range holders {
-		runs += int(partsOf(x.runs[e].len))
+		runs += int(partsOf(x.runs[e].len()))
 		recs += int(h.all)
-		for p, left := x.runs[e].next, partsOf(x.runs[e].len); left > 1; p, left = x.runs[p].next, left-1 {
+		for p, left := x.runs[e].next, partsOf(x.runs[e].len()); left > 1; p, left = x.runs[p].next, left-1 {
 			if x.runs[p].holders != 0 || slices.Max(x.bitset(p)) != 0 {
 				t.Fatalf("part %d of run %d: %+v", p, e, x.runs[p])
 			}
@@ -273,7 +273,7 @@ func TestForgedChains(t *testing.T) {
 			},
 			"restore": func(t *rapid.T) { x.Restore(slot(), chain.Draw(t, "chain")) },
 			"dump": func(t *rapid.T) {
-				x.AppendRuns(nil, nil, slot(), rapid.IntRange(0, 30).Draw(t, "skip"), rapid.Uint64Range(0, 14).Draw(t, "last"), MaxRun)
+				x.AppendRuns(nil, nil, slot(), rapid.IntRange(0, 30).Draw(t, "skip"), rapid.Uint64Range(0, 14).Draw(t, "last"), rapid.IntRange(0, MaxRun).Draw(t, "its blocks"), MaxRun)
 			},
 			"capacities": func(t *rapid.T) {
 				c := caps.Draw(t, "capacities")

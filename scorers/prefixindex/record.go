@@ -89,7 +89,7 @@ func (x *Index) locate(chain []uint64, slot uint32, record bool) (held int, _ []
 			}
 			held += min(m, int(x.recs[r].len()))
 		}
-		if record && m < int(x.runs[e].len) {
+		if record && m < int(x.runs[e].len()) {
 			x.split(e, uint32(m))
 		}
 		x.path = x.path[:len(x.path)+1]
@@ -176,7 +176,7 @@ func (x *Index) insert(l *lru, chain []uint64, slot uint32) {
 
 // add makes slot a holder of run e, behind what it has in record after.
 func (x *Index) add(l *lru, e, slot, after uint32) uint32 {
-	n := x.runs[e].len
+	n := x.runs[e].len()
 	r := x.newRecord(e, slot, n)
 	x.link(l, r, r, after)
 	l.size += n

@@ -37,9 +37,9 @@ func (x *Index) part(e, i uint32) uint32 {
 //
 //go:noinline
 func (x *Index) lengthen(e uint32, blocks []uint64) int {
-	n := x.runs[e].len
+	n := x.runs[e].len()
 	blocks = blocks[:min(len(blocks), MaxRun-int(n))]
-	x.runs[e].len += uint32(len(blocks))
+	x.runs[e].setLen(n + uint32(len(blocks)))
 	p := x.part(e, max(partsOf(n), 1)-1)
 	for rest := blocks; len(rest) > 0; {
 		at := n % partKeys
@@ -59,8 +59,8 @@ func (x *Index) lengthen(e uint32, blocks []uint64) int {
 //
 //go:noinline
 func (x *Index) shorten(e, n uint32) {
-	had, keep := partsOf(x.runs[e].len), partsOf(n)
-	x.runs[e].len = n
+	had, keep := partsOf(x.runs[e].len()), partsOf(n)
+	x.runs[e].setLen(n)
 	if keep == had {
 		return
 	}
@@ -106,8 +106,8 @@ func (x *Index) newRecord(e, slot, n uint32) uint32 {
 	*x.word(e, slot) |= 1 << (slot % wordBits)
 	en := &x.runs[e]
 	en.holders++
-	if n < en.len {
-		en.partial++
+	if n < en.len() {
+		en.shape++
 	}
 	if en.rec == 0 {
 		en.rec = r
@@ -134,14 +134,14 @@ func (x *Index) freeRecord(r uint32) {
 	} else {
 		x.shared.remove(mix(pairKey(e, slot)), r)
 	}
-	if n < en.len {
-		en.partial--
+	if n < en.len() {
+		en.shape--
 	}
 	switch en.holders--; en.holders {
 	case 0:
 		x.table.remove(mix(en.keys[0]), e)
 		x.shorten(e, 0)
-	case en.partial:
+	case en.partial():
 		x.fit(e)
 	}
 }
@@ -150,16 +150,16 @@ func (x *Index) freeRecord(r uint32) {
 func (x *Index) trim(r, n uint32) {
 	p := &x.recs[r]
 	en := &x.runs[p.run]
-	if p.len() == en.len {
-		en.partial++
+	if p.len() == en.len() {
+		en.shape++
 	}
 	x.records -= int(p.len() - n)
 	p.setLen(n)
 	switch {
 	case en.holders == 1:
-		en.partial = 0
+		en.shape = en.len() << lenShift
 		x.shorten(p.run, n)
-	case en.holders == en.partial:
+	case en.holders == en.partial():
 		x.fit(p.run)
 	}
 }
@@ -181,7 +181,7 @@ func (x *Index) fit(e uint32) {
 		}
 	}
 	x.shorten(e, most)
-	x.runs[e].partial = x.runs[e].holders - all
+	x.runs[e].shape = most<<lenShift + x.runs[e].holders - all
 }
 
 // split makes the blocks of run e from index at on a run of their own. Where a record has some of these, it gets a second one,
@@ -189,9 +189,9 @@ func (x *Index) fit(e uint32) {
 //
 //go:noinline
 func (x *Index) split(e, at uint32) {
-	n := x.runs[e].len
+	n := x.runs[e].len()
 	f := x.newRun(x.blocks(e, at, n))
-	for from := at + x.runs[f].len; from < n; {
+	for from := at + x.runs[f].len(); from < n; {
 		from += uint32(x.lengthen(f, x.blocks(e, from, n)))
 	}
 	for w := range x.words {

@@ -100,7 +100,7 @@ func (x *Index) find(key uint64) uint32 {
 //go:noinline
 func (x *Index) common(e uint32, chain []uint64) int {
 	r := &x.runs[e]
-	chain = chain[:min(int(r.len), len(chain))]
+	chain = chain[:min(int(r.len()), len(chain))]
 	m, k := 1, 1
 	for {
 		for k < partKeys && m < len(chain) && r.keys[k] == chain[m] {

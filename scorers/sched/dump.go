@@ -16,6 +16,7 @@ type DumpCursor struct {
 	gen     uint32 // of it, while it is written in parts
 	skipped uint32 // blocks of it that stand in earlier chunks
 	last    uint64 // first block of the last run of these
+	lastLen int    // number of its blocks
 	sharer  int    // next plugin; past the last one the health of endpoints follows
 	place   int    // next of its places, or next slot
 }
@@ -55,13 +56,14 @@ func (s *Scheduler) dumpBlocks(dst []byte, c *DumpCursor, end int) []byte {
 		}
 		x := &s.share
 		if view.ID[c.slot] != 0 {
-			x.hashes, x.runs = s.index.AppendRuns(x.hashes[:0], x.runs[:0], c.slot, int(c.skipped), c.last, room)
+			x.hashes, x.runs = s.index.AppendRuns(x.hashes[:0], x.runs[:0], c.slot, int(c.skipped), c.last, c.lastLen, room)
 			if n := len(x.hashes); n > 0 {
 				at := len(dst)
 				dst = picklog.AppendSection(dst, picklog.SectionBlocks, view.ID[c.slot], c.skipped)
 				dst = picklog.AppendBlocks(dst, x.hashes, x.runs)
 				picklog.CloseSection(dst, at, n)
-				c.last = x.hashes[n-int(x.runs[len(x.runs)-1])]
+				c.lastLen = int(x.runs[len(x.runs)-1])
+				c.last = x.hashes[n-c.lastLen]
 				if c.skipped += uint32(n); int(c.skipped) < s.index.SlotLen(c.slot) {
 					break
 				}

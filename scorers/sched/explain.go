@@ -64,6 +64,8 @@ type Explained struct {
 
 // Removed is one endpoint that a filter took away.
 type Removed struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Slot int32
 	By   int // index in Filters
 }
@@ -78,6 +80,8 @@ type Saturation struct {
 
 // Held is an endpoint that should get no request.
 type Held struct {
+	_ [0]func() // not comparable, for the size of the module
+
 	Slot              int32
 	Cooling, Draining bool
 	LeftMs            int64 // until a request may try an endpoint that cools
@@ -123,7 +127,7 @@ func (e *Explanation) begin(s *Scheduler, now uint64) {
 	for _, slot := range s.fleet.Live() {
 		cooling, left, draining := s.fleet.Impairment(now, slot)
 		if (cooling || draining) && len(e.Held) < maxHeld {
-			e.Held = append(e.Held, Held{slot, cooling, draining, int64(left / 1e6)})
+			e.Held = append(e.Held, Held{Slot: slot, Cooling: cooling, Draining: draining, LeftMs: int64(left / 1e6)})
 		}
 	}
 }
@@ -189,7 +193,7 @@ func (e *Explanation) filtered(f *filter, cand []int32) {
 			break
 		}
 		if !slices.Contains(cand, slot) {
-			e.Removed = append(e.Removed, Removed{slot, len(e.Filters)})
+			e.Removed = append(e.Removed, Removed{Slot: slot, By: len(e.Filters)})
 		}
 	}
 	e.Filters = append(e.Filters, FilterStep{Plugin: f.name, Type: f.typ, Before: len(e.before), After: len(cand)})

@@ -137,7 +137,7 @@ func (x *process) at(r *request) string { return string(x.s[r.worker].Name(r.d.C
 func blocks(s *Scheduler) map[string][]uint64 {
 	out := map[string][]uint64{}
 	for _, slot := range s.fleet.Live() {
-		if held, _ := s.index.AppendRuns(nil, nil, slot, 0, 0, 1<<30); len(held) > 0 {
+		if held, _ := s.index.AppendRuns(nil, nil, slot, 0, 0, 0, 1<<30); len(held) > 0 {
 			out[string(s.Name(slot)[3:])] = held
 		}
 	}
