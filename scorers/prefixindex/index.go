@@ -10,7 +10,7 @@
 //
 //	table     open addressing, first chain hash of a run → run
 //	runs      chain hashes, length, holders, owner; the next part of the run
-//	records    (run, slot, blocks held) in the recency list of the slot
+//	records   (run, slot, blocks held) in the recency list of the slot
 //	bits      run × W words, bit = slot of a holder; of up to 64 slots, in the run
 //	shared    open addressing, (run, slot) → record, for records that are not their run's owner
 //
