@@ -93,8 +93,15 @@ func TestNothingBigBeforeTraffic(t *testing.T) {
 func TestBytes(t *testing.T) {
 	const full, worst = 1 << 17, 82_000
 	for _, tt := range []struct{ bound, slots, blocks, most int }{
-		{full, 16, 1, 138}, {full, 16, 3, 65}, {full, 16, 64, 20}, {full, 100, 1, 146}, {full, 1000, 1, 258}, {full, 1000, 64, 45},
-		{worst, 16, 1, 138}, {worst, 100, 1, 146}, {worst, 1000, 1, 258},
+		{full, 16, 1, 138},
+		{full, 16, 3, 65},
+		{full, 16, 64, 20},
+		{full, 100, 1, 146},
+		{full, 1000, 1, 258},
+		{full, 1000, 64, 45},
+		{worst, 16, 1, 138},
+		{worst, 100, 1, 146},
+		{worst, 1000, 1, 258},
 	} {
 		bound := tt.bound
 		t.Run(fmt.Sprintf("%d slots, %d blocks of %d", tt.slots, tt.blocks, bound), func(t *testing.T) {
