@@ -1,7 +1,7 @@
 # Needs Go 1.26 or newer and Python 3.11 or newer; everything else is fetched into build/out, which git ignores.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vllm conformance replay bench bench-sharing bench-stream bench-agent bench-scorers sizing fuzz lint fmt clean
+.PHONY: help run build order test test-vllm conformance replay bench bench-sharing bench-stream bench-agent bench-scorers sizing fuzz lint fmt clean
 
 GO ?= go
 OUT := build/out
@@ -25,7 +25,10 @@ run: ## start endpoints, agent and Envoy, and route a few chats (ONCE=1, BACKEND
 build: ## compile agent and filter into build/out
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/zerohop ./xds/cmd/zerohop
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags=-w -o $(OUT)/zerohop.wasm ./filter/module
-	$(GO) run ./build/postlink/cmd/postlink $(OUT)/zerohop.wasm
+	$(GO) run ./build/postlink/cmd/postlink -order filter/module/order.txt $(OUT)/zerohop.wasm
+
+order: ## find out which functions of the filter requests call, into filter/module/order.txt
+	ZEROHOP_WRITE_ORDER=1 $(GO) test -count 1 -run '^TestOrder$$' ./e2e/wasm
 
 # The race detector needs a C compiler. A whole day of churn is for the plain test; the race detector sees some hours of it.
 RACE := $(if $(shell command -v gcc),-race)

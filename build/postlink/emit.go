@@ -252,6 +252,12 @@ func (w *writer) instr(i, end, nested int) (int, error) {
 		if i+jump <= end && w.isJump(i, nested) {
 			return jump, w.jump(i)
 		}
+	case opCall:
+		if n := w.endingCall(i, end, nested); n > 0 {
+			w.copy(i)
+			w.out = append(w.out, opReturn)
+			return n, nil
+		}
 	case opBrIf:
 		if int(c.arg) >= nested {
 			w.branch(opBrIf, unwind, 0)
@@ -284,4 +290,24 @@ func (w *writer) jump(i int) error {
 	w.copy(i + 1)
 	w.branch(opBr, dispatch, 0)
 	return nil
+}
+
+// endingCall returns the number of instructions of a call that does not return, up to the jump behind it; 0 if it is another one.
+func (w *writer) endingCall(i, end, nested int) int {
+	if !w.ending[w.code[i].arg] {
+		return 0
+	}
+	for k := i + 1; k < end; k++ {
+		switch c := &w.code[k]; c.op {
+		case opGlobalGet, opLocalSet:
+		case opBrIf:
+			if int(c.arg) < nested || !w.ends(k) {
+				return 0
+			}
+			return k + 1 - i
+		default:
+			return 0
+		}
+	}
+	return 0
 }

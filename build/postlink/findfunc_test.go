@@ -217,7 +217,7 @@ func TestChangedBucket(t *testing.T) {
 	}
 	for _, s := range []segment{inside[0], inside[len(inside)/2], inside[len(inside)-1]} {
 		s.data[0]++ // of the program
-		after, stats, err := Rewrite(program)
+		after, stats, err := Rewrite(program, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

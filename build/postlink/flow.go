@@ -22,7 +22,8 @@ import "slices"
 //
 // A jump to place k is: i32.const number; local.set 0; br to the loop. The table translates numbers to places.
 type function struct {
-	deferReturn uint32 // the function that a recovered panic returns to the call of
+	deferReturn uint32          // the function that a recovered panic returns to the call of
+	ending      map[uint32]bool // functions that do not return
 
 	body   []byte
 	code   []instr
@@ -69,7 +70,7 @@ func (f *function) read() bool {
 			if left == 0 {
 				return f.foot(i)
 			}
-			f.blocks = append(f.blocks, block{first: i + 1, resumed: i > 0 && f.code[i-1].op == opBrIf})
+			f.blocks = append(f.blocks, block{first: i + 1, resumed: i > 0 && f.code[i-1].op == opBrIf && !f.ends(i-1)})
 		case opBr:
 			if int(c.arg) < nested {
 				continue
@@ -189,6 +190,15 @@ func (f *function) leaves(b *block) bool {
 	switch f.code[b.end-1].op {
 	case opBr, opReturn, opUnreachable:
 		return true
+	case opBrIf:
+		return f.ends(b.end - 1)
 	}
 	return false
+}
+
+// ends reports whether the conditional jump at i comes after a call that does not return.
+func (f *function) ends(i int) bool {
+	for i--; i > 1 && f.code[i].op == opLocalSet && f.code[i-1].op == opGlobalGet; i -= 2 {
+	}
+	return i >= 0 && f.code[i].op == opCall && f.ending[f.code[i].arg]
 }

@@ -12,7 +12,7 @@ func FuzzRewrite(f *testing.F) {
 		f.Add(tt.before)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		fn := function{deferReturn: 7}
+		fn := newFunction()
 		out, err := fn.rewrite(body)
 		if err != nil || out == nil {
 			return
@@ -27,17 +27,22 @@ func FuzzRewrite(f *testing.F) {
 func FuzzModule(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Add(append([]byte(magic), 0, 8, 4, 'n', 'a', 'm', 'e', 1, 1, 0))
-	names := append(append([]byte{4}, "name"...), functionNames, byte(3+len(deferReturn)), 1, 0, byte(len(deferReturn)))
+	names := append(append([]byte{4}, "name"...), namesOfFunctions, byte(3+len(deferReturn)), 1, 0, byte(len(deferReturn)))
 	names = append(names, deferReturn...)
 	for _, data := range [][]segment{withoutZeros(smallImage()), pieces(smallImage(), 5000, 0)} {
 		f.Add(join(append(smallModule(data).sections(), section{secCustom, names})))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if after, stats, err := Rewrite(b); err == nil && stats.Table == nil {
-			assertComputed(t, b, after)
+		for _, order := range [][]string{nil, {deferReturn}} {
+			if after, stats, err := Rewrite(b, order); err == nil && stats.Table == nil {
+				assertComputed(t, b, after)
+			}
 		}
 	})
 }
+
+// newFunction returns a function that may call deferreturn as number 7, and as number 8 one that does not return.
+func newFunction() function { return function{deferReturn: 7, ending: map[uint32]bool{8: true}} }
 
 // Parts of the functions below.
 const (
@@ -109,6 +114,29 @@ var functions = []struct {
 		},
 	},
 	{
+		"call that does not return",
+		[]byte{
+			noLocals,
+			blk, noType, blk, noType, blk, noType, blk, noType, blk, noType, get0, 0, opBrTable, 3, 0, 1, 2, 3, end,
+			opLocalGet, 2, opIf, noType, opI32Const, 0, opCall, 8, opGlobalGet, 0, opLocalSet, 1, opBrIf, 4, end, // of a condition
+			opI32Const, 0, opCall, 9, opGlobalGet, 0, opLocalSet, 1, opBrIf, 3, end,
+			opI32Const, 0, opCall, 8, opGlobalGet, 0, opLocalSet, 1, opBrIf, 2, end,
+			opLocalGet, 1, opDrop, end, // nothing leads here
+			opI32Const, 0, opReturn, opUnreachable, end, opI32Const, 1, end,
+		},
+		[]byte{
+			noLocals,
+			blk, noType, blk, noType, blk, noType, blk, noType,
+			get0, 0, eqz, opBrIf, 0, get0, 0, opBrTable, 3, 0, 1, 2, 2, end,
+			opLocalGet, 2, opIf, noType, opI32Const, 0, opCall, 8, opReturn, end,
+			opI32Const, 0, opCall, 9, opGlobalGet, 0, opLocalSet, 1, opBrIf, 2, end,
+			opI32Const, 0, opCall, 8, opReturn,
+			opLocalGet, 1, opDrop,
+			opI32Const, 0, opReturn, opUnreachable, end,
+			opUnreachable, end, opI32Const, 1, end,
+		},
+	},
+	{
 		"shorter forms",
 		[]byte{
 			noLocals,
@@ -145,7 +173,7 @@ var functions = []struct {
 func TestFunctions(t *testing.T) {
 	for _, tt := range functions {
 		t.Run(tt.name, func(t *testing.T) {
-			f := function{deferReturn: 7}
+			f := newFunction()
 			got, err := f.rewrite(tt.before)
 			if err != nil {
 				t.Fatal(err)

@@ -8,7 +8,9 @@ const (
 	secImport   = 2
 	secFunction = 3
 	secMemory   = 5
+	secExport   = 7
 	secStart    = 8
+	secElement  = 9
 	secData     = 11
 )
 

@@ -3,6 +3,7 @@ package postlink
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,11 +16,23 @@ const (
 	secCode   = 10
 )
 
-// functionNames is the part of the name section that is about functions.
-const functionNames = 1
+// namesOfFunctions is the part of the name section that is about functions.
+const namesOfFunctions = 1
 
 // deferReturn is the function that a function whose panic was recovered calls next. The runtime continues there.
 const deferReturn = "runtime.deferreturn"
+
+// endings are the functions that never return to where they are called, and whose calls the compiler or many programs write. What
+// stands behind such a call is not reached, which the compiler does not say: its code goes on with whatever comes next.
+var endings = []string{
+	"runtime.goPanicIndex", "runtime.goPanicIndexU",
+	"runtime.goPanicSliceAlen", "runtime.goPanicSliceAlenU", "runtime.goPanicSliceAcap", "runtime.goPanicSliceAcapU",
+	"runtime.goPanicSliceB", "runtime.goPanicSliceBU", "runtime.goPanicSlice3Alen", "runtime.goPanicSlice3AlenU",
+	"runtime.goPanicSlice3Acap", "runtime.goPanicSlice3AcapU", "runtime.goPanicSlice3B", "runtime.goPanicSlice3BU",
+	"runtime.goPanicSlice3C", "runtime.goPanicSlice3CU", "runtime.goPanicSliceConvert",
+	"runtime.panicdivide", "runtime.panicshift", "runtime.panicwrap", "runtime.panicdottypeE", "runtime.panicdottypeI",
+	"runtime.panicnildottype", "runtime.sigpanic", "runtime.gopanic", "runtime.throw", "runtime.fatal",
+}
 
 type section struct {
 	id   byte
@@ -27,28 +40,30 @@ type section struct {
 }
 
 // Rewrite returns module b, as Go's linker wrote it with the names of its functions (without -ldflags=-s), with jumps that lead
-// where they go and without the names.
-func Rewrite(b []byte) ([]byte, Stats, error) {
+// where they go and without the names. The functions whose names are in order come first, in this order; names that no function
+// has are left out.
+func Rewrite(b []byte, order []string) ([]byte, Stats, error) {
 	var stats Stats
 	sections, err := split(b)
 	if err != nil {
 		return nil, stats, err
 	}
-	deferReturns, err := find(sections, deferReturn)
+	names, err := functionNames(sections)
 	if err != nil {
 		return nil, stats, err
 	}
-	kept := make([]section, 0, len(sections))
-	for _, s := range sections {
-		switch s.id {
-		case secCustom:
-			continue
-		case secCode:
-			if s.body, err = rewriteCode(s.body, deferReturns, &stats); err != nil {
+	kept := slices.DeleteFunc(sections, func(s section) bool { return s.id == secCustom })
+	if len(order) > 0 {
+		if kept, stats.Ordered, err = reorder(kept, names, order); err != nil {
+			return nil, stats, fmt.Errorf("order functions: %w", err)
+		}
+	}
+	for i := range kept {
+		if kept[i].id == secCode {
+			if kept[i].body, err = rewriteCode(kept[i].body, names, &stats); err != nil {
 				return nil, stats, err
 			}
 		}
-		kept = append(kept, s)
 	}
 	if computed, err := computeTable(kept); err == nil {
 		kept = computed
@@ -76,8 +91,9 @@ func split(b []byte) ([]section, error) {
 	return sections, r.err
 }
 
-// find returns the number of the function with a name.
-func find(sections []section, name string) (uint32, error) {
+// functionNames returns the numbers of the functions of a module by their names.
+func functionNames(sections []section) (map[string]uint32, error) {
+	names := make(map[string]uint32)
 	for _, s := range sections {
 		r := &reader{b: s.body}
 		if s.id != secCustom || string(r.bytes()) != "name" {
@@ -86,25 +102,34 @@ func find(sections []section, name string) (uint32, error) {
 		for r.more() {
 			kind := r.byte()
 			part := &reader{b: r.bytes()}
-			if kind != functionNames {
+			if kind != namesOfFunctions {
 				continue
 			}
 			for n := part.count(); n > 0 && part.err == nil; n-- {
-				if i := part.uint(); string(part.bytes()) == name && part.err == nil {
-					return uint32(i), nil
+				i := part.uint()
+				if name := string(part.bytes()); part.err == nil {
+					names[name] = uint32(i)
 				}
 			}
 		}
 	}
-	return 0, fmt.Errorf("no function is called %s; was the module built by Go, and without -ldflags=-s?", name)
+	if _, ok := names[deferReturn]; !ok {
+		return nil, fmt.Errorf("no function is called %s; was the module built by Go, and without -ldflags=-s?", deferReturn)
+	}
+	return names, nil
 }
 
 // rewriteCode returns a code section with its functions rewritten.
-func rewriteCode(b []byte, deferReturn uint32, stats *Stats) ([]byte, error) {
+func rewriteCode(b []byte, names map[string]uint32, stats *Stats) ([]byte, error) {
 	r := &reader{b: b}
 	n := r.count()
 	out := appendUint(make([]byte, 0, len(b)), n)
-	f := function{deferReturn: deferReturn}
+	f := function{deferReturn: names[deferReturn], ending: make(map[uint32]bool)}
+	for _, name := range endings {
+		if i, ok := names[name]; ok {
+			f.ending[i] = true
+		}
+	}
 	for i := range n {
 		body := r.bytes()
 		if r.err != nil {

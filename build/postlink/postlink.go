@@ -13,31 +13,48 @@
 // number of functions on Wasm. So Rewrite takes it out of the data and adds a start function, which writes it before anything
 // else runs. Unless every byte of it is as expected, as with a Go version that lays it out otherwise, it stays where it is.
 //
-// A function of a form that is not known, such as one written in assembly language, stays as it is. Nothing is moved, so that
-// all that the runtime knows of functions stays true.
+// The compiler does not say either that a call of, say, runtime.goPanicIndex does not return: to V8 the code goes on with whatever
+// the next place is, often another such call, and keeps values for it. Rewrite ends the function there.
+//
+// V8 lays machine code out as the functions stand in the module. Rewrite can put those that are often called together side by side,
+// so that they are in few pages.
+//
+// A function of a form that is not known, such as one written in assembly language, stays as it is. The runtime knows functions by
+// their places in the table of functions and by PCs that follow from these. Neither changes, so that all it knows stays true.
 package postlink
 
 import (
 	"fmt"
 	"os"
+	"strings"
 )
 
 // Stats says what Rewrite did.
 type Stats struct {
 	Functions int // in the module, imports excluded
 	Rewritten int // those whose jumps lead where they go
+	Ordered   int // those that come first because the caller named them
 
 	// Table says why runtime.findfunctab is in the data, nil if it is computed.
 	Table error
 }
 
-// File rewrites the module in a file. A process that has the file open keeps the module that it had.
-func File(path string) error {
+// File rewrites the module in a file. A process that has the file open keeps the module that it had. order, if not empty, is a file
+// with the names of the functions that are to come first, one in a line; a line that begins with # says something else.
+func File(path, order string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	out, _, err := Rewrite(b)
+	var names []string
+	if order != "" {
+		text, err := os.ReadFile(order)
+		if err != nil {
+			return err
+		}
+		names = readOrder(string(text))
+	}
+	out, _, err := Rewrite(b, names)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -46,4 +63,14 @@ func File(path string) error {
 		return err
 	}
 	return os.Rename(tmp, path)
+}
+
+func readOrder(text string) []string {
+	var names []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			names = append(names, line)
+		}
+	}
+	return names
 }

@@ -3,6 +3,7 @@ package postlink
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,13 +51,15 @@ func TestProgram(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		flags []string
+		order []string
 	}{
-		{"optimized", []string{"-ldflags=-w"}},
-		{"as written", []string{"-ldflags=-w", "-gcflags=-N -l"}},
+		{"optimized", []string{"-ldflags=-w"}, nil},
+		{"as written", []string{"-ldflags=-w", "-gcflags=-N -l"}, nil},
+		{"in another order", []string{"-ldflags=-w"}, []string{"main.main", "no.such", "runtime.mallocgc", "runtime.gopanic", deferReturn, "main.main"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := build(t, tt.flags...)
-			after, stats, err := Rewrite(before)
+			after, stats, err := Rewrite(before, tt.order)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,6 +72,9 @@ func TestProgram(t *testing.T) {
 			}
 			if stats.Table != nil {
 				t.Error(stats.Table)
+			}
+			if want := max(len(tt.order)-2, 0); stats.Ordered != want {
+				t.Errorf("%d functions come first, not %d", stats.Ordered, want)
 			}
 			if len(after)*100 > len(before)*85 {
 				t.Errorf("%d bytes became %d", len(before), len(after))
@@ -93,7 +99,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, _, err := Rewrite(tt.module); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, _, err := Rewrite(tt.module, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one about %q", err, tt.want)
 			}
 		})
@@ -106,7 +112,7 @@ func TestFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := File(path); err == nil || !strings.Contains(err.Error(), path) {
+	if err := File(path, ""); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v, want one that names the file", err)
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "text" {
@@ -115,10 +121,13 @@ func TestFile(t *testing.T) {
 	if err := os.WriteFile(path, build(t, "-ldflags=-w"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := File(path); err != nil {
+	if err := File(path, filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v with an order that is missing", err)
+	}
+	if err := File(path, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := File(path); err == nil {
+	if err := File(path, ""); err == nil {
 		t.Error("a rewritten module was rewritten again")
 	}
 }

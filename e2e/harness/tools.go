@@ -94,7 +94,9 @@ func BuildGo(root, out, pkg string) error {
 // of go build if given.
 func BuildModule(root, out, pkg string, flags ...string) error {
 	flags = append([]string{"-buildmode=c-shared", "-ldflags=-w"}, flags...)
-	return build(root, out, pkg, []string{"GOOS=wasip1", "GOARCH=wasm"}, postlink.File, flags...)
+	order := filepath.Join(root, "filter", "module", "order.txt") // other modules have some of its functions, too
+	finish := func(path string) error { return postlink.File(path, order) }
+	return build(root, out, pkg, []string{"GOOS=wasip1", "GOARCH=wasm"}, finish, flags...)
 }
 
 // build writes beside the target and renames, so that a process that has the old file open or mapped keeps it whole. finish, if

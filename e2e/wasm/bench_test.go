@@ -45,7 +45,7 @@ func perCPU(b *testing.B, op func()) {
 }
 
 // cpuTime is the processor time of this process.
-func cpuTime(b *testing.B) time.Duration {
+func cpuTime(b testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)

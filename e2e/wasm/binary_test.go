@@ -39,12 +39,21 @@ func Open(ctx context.Context, path string) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
+	b, err := compile(ctx, code)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", path, err)
+	}
+	return b, nil
+}
+
+func compile(ctx context.Context, code []byte) (*Binary, error) {
 	b := &Binary{Code: code, ctx: ctx, runtime: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithMemoryLimitPages(maxPages))}
-	if err = defineImports(ctx, b.runtime); err == nil {
+	err := defineImports(ctx, b.runtime)
+	if err == nil {
 		b.compiled, err = b.runtime.CompileModule(ctx, code)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("compile %s: %w", path, err), b.Close())
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }

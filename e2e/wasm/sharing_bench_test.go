@@ -33,7 +33,7 @@ func BenchmarkSharing(b *testing.B) {
 }
 
 // sharers starts the VMs of four workers and of the main thread.
-func sharers(b *testing.B, m hosttest.NewModule, mode string) *hosttest.Process {
+func sharers(b testing.TB, m hosttest.NewModule, mode string) *hosttest.Process {
 	b.Helper()
 	p := hosttest.NewProcess()
 	b.Cleanup(p.Close)
@@ -49,12 +49,14 @@ func sharers(b *testing.B, m hosttest.NewModule, mode string) *hosttest.Process 
 	return p
 }
 
-// sharingRound returns the processor time of a request, of one for each of 64 prompts.
-func sharingRound(b *testing.B, p *hosttest.Process, round int, every time.Duration) time.Duration {
-	const requests = 64
-	chats := make([]hosttest.Request, requests)
+// sharingRequests is the number of requests of a round.
+const sharingRequests = 64
+
+// sharingRound returns the processor time of a request.
+func sharingRound(b testing.TB, p *hosttest.Process, round int, every time.Duration) time.Duration {
+	chats := make([]hosttest.Request, sharingRequests)
 	for k := range chats {
-		text := lifecycletest.Text("group"+strconv.Itoa(k%16), 4200) + lifecycletest.Text(strconv.Itoa(round*requests+k), 1800)
+		text := lifecycletest.Text("group"+strconv.Itoa(k%16), 4200) + lifecycletest.Text(strconv.Itoa(round*sharingRequests+k), 1800)
 		chats[k] = lifecycletest.Chat(lifecycletest.ChatBody(text))
 	}
 	before := cpuTime(b)
@@ -68,5 +70,5 @@ func sharingRound(b *testing.B, p *hosttest.Process, round int, every time.Durat
 			}
 		}
 	}
-	return (cpuTime(b) - before) / requests
+	return (cpuTime(b) - before) / sharingRequests
 }

@@ -5,7 +5,7 @@
 // (downstream) and "zerohop-attempt" (upstream).
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags=-w -o zerohop.wasm ./filter/module
-//	go run ./build/postlink/cmd/postlink zerohop.wasm # smaller and faster, see package postlink
+//	go run ./build/postlink/cmd/postlink -order filter/module/order.txt zerohop.wasm # smaller and faster, see package postlink
 package main
 
 import (
