@@ -30,7 +30,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = b.Close() })
 
-	const requests = 50_000
+	const requests = soakWarmUp
 	s := newSoak(t, b, requests)
 	vm := s.w.Module().(*VM)
 	count := vm.module.ExportedFunction("debug_mallocs")

@@ -26,18 +26,19 @@ const indexBytes = soakIndexBlocks * 64
 const (
 	soakIndexBlocks = 1 << 14
 	soakEndpoints   = 32
+	soakWarmUp      = 50_000
 )
 
 // soakRequests returns how many requests TestSoak sends: 200 000, fewer with -short, or what the environment says.
 func soakRequests(t *testing.T) int {
 	n := 200_000
 	if testing.Short() {
-		n = 50_000
+		n = 2 * soakWarmUp
 	}
 	if s := os.Getenv(soakEnv); s != "" {
 		var err error
-		if n, err = strconv.Atoi(s); err != nil || n < 50_000 {
-			t.Fatalf("%s=%q: want a number of at least 50 000", soakEnv, s)
+		if n, err = strconv.Atoi(s); err != nil || n < 2*soakWarmUp {
+			t.Fatalf("%s=%q: want a number of at least %d", soakEnv, s, 2*soakWarmUp)
 		}
 	}
 	return n
@@ -112,9 +113,9 @@ func TestSoak(t *testing.T) {
 	n := soakRequests(t)
 	s := newSoak(t, module, n)
 	vm := s.w.Module().(*VM)
-	s.send(n / 5)
+	s.send(soakWarmUp)
 	before := vm.MemoryBytes()
-	s.send(n - n/5)
+	s.send(n - soakWarmUp)
 	after := vm.MemoryBytes()
 	s.p.Run(time.Second)
 
