@@ -104,7 +104,7 @@ func (v *VM) look(now uint64) {
 		return
 	}
 	s.now = now
-	if now-s.lookedAt < s.interval && s.lookedAt != 0 {
+	if age := now - s.lookedAt; s.lookedAt != 0 && (age < s.interval || age < s.patience() && s.few(now)) {
 		return
 	}
 	if v.readVectors(now, false) && v.serving() {
@@ -140,6 +140,15 @@ func (v *VM) publishPick(now uint64) {
 	s.picks[s.picked%busyPicks] = now
 	s.picked++
 	v.publish()
+}
+
+// patience is how long a busy VM does without a look at the others while it makes few picks, ns. A look costs a host call for each of
+// them, in which Envoy does more than the VM does with the answer.
+func (s *sharing) patience() uint64 { return s.interval * 5 / 2 }
+
+// few reports whether this VM makes busyPicks picks within its patience, but has not made as many since its last look.
+func (s *sharing) few(now uint64) bool {
+	return s.busy(now, s.patience()) && s.picks[s.picked%busyPicks] < s.lookedAt
 }
 
 // busy reports whether the last few picks were made within a time.

@@ -203,6 +203,36 @@ func TestOnlyOneServes(t *testing.T) {
 	open.Close()
 }
 
+// TestBusyWorkersLookLess has four workers make 2 000 picks a second each: a look at the three others is for eight picks, not for what
+// comes in an interval. What they read besides is the logs, up to eight records at a time, of which there are three for each pick, who
+// is there, and the version of the snapshot.
+func TestBusyWorkersLookLess(t *testing.T) {
+	p := sharers(t, 5, 16, plan.SharingProcess)
+	reads := 0
+	for _, w := range p.Workers {
+		w.Host.OnCall = func(name string) {
+			if name == "Shared" {
+				reads++
+			}
+		}
+	}
+	const requests = 4000
+	for i := range requests {
+		if i == requests/2 {
+			reads = 0 // all know of each other
+		}
+		r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("busy"+strconv.Itoa(i), 2000)))
+		p.Workers[1+i%4].Do(&r)
+		p.Advance(125 * time.Microsecond)
+	}
+	if n := float64(reads) / (requests / 2); n > 1.1 {
+		t.Errorf("%.2f reads a request", n)
+	}
+	if n := p.Metric("zerohop_sharing_lost_records_total").Value; n != 0 {
+		t.Errorf("%d records lost", n)
+	}
+}
+
 // TestImpossibleHead reads a vector that says of a log what no log can come to.
 func TestImpossibleHead(t *testing.T) {
 	p := sharers(t, 2, 2, plan.SharingProcess)
