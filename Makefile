@@ -28,6 +28,7 @@ build: ## compile agent and filter into build/out
 	$(GO) run ./build/postlink/cmd/postlink -order filter/module/order.txt $(OUT)/zerohop.wasm
 
 order: ## find out which functions of the filter requests call, into filter/module/order.txt
+	touch filter/module/order.txt
 	ZEROHOP_WRITE_ORDER=1 $(GO) test -count 1 -run '^TestOrder$$' ./e2e/wasm
 
 # The race detector needs a C compiler. A whole day of churn is for the plain test; the race detector sees some hours of it.

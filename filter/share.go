@@ -46,10 +46,11 @@ type sharing struct {
 	picked uint64            // picks
 	picks  [busyPicks]uint64 // when the newest ones were made
 
-	ring  ring
-	peers []peer // by worker number, this VM's own included
-	turn  int    // peer to begin the next folding with
-	live  int    // peers whose load counts
+	ring   ring
+	peers  []peer // by worker number, this VM's own included
+	turn   int    // peer to begin the next folding with
+	behind bool   // the last folding has left records
+	live   int    // peers whose load counts
 
 	roll    []byte // scratch
 	rollCas uint32 // token of the roll last read
@@ -104,7 +105,7 @@ func (v *VM) look(now uint64) {
 		return
 	}
 	s.now = now
-	if age := now - s.lookedAt; s.lookedAt != 0 && (age < s.interval || age < s.patience() && s.few(now)) {
+	if age := now - s.lookedAt; s.lookedAt != 0 && (age < s.interval || age < s.patience() && s.upToDate() && s.few(now)) {
 		return
 	}
 	if v.readVectors(now, false) && v.serving() {
@@ -142,9 +143,12 @@ func (v *VM) publishPick(now uint64) {
 	v.publish()
 }
 
-// patience is how long a busy VM does without a look at the others while it makes few picks, ns. A look costs a host call for each of
+// patience is how long a VM that makes many picks does without a look at the others until it has made busyPicks, ns. A look costs a host call for each of
 // them, in which Envoy does more than the VM does with the answer.
 func (s *sharing) patience() uint64 { return s.interval * 5 / 2 }
+
+// upToDate reports whether the last look has left nothing to be read.
+func (s *sharing) upToDate() bool { return s.dump.restored && !s.behind }
 
 // few reports whether this VM makes busyPicks picks within its patience, but has not made as many since its last look.
 func (s *sharing) few(now uint64) bool {

@@ -141,6 +141,7 @@ func (p *peer) skip() (n uint64) {
 // have some that must not wait. The first others get their turn when those before are done.
 func (v *VM) fold(limit int, all bool) {
 	s := &v.share
+	s.behind = false
 	for n := len(s.peers); n > 0; n-- {
 		if s.turn >= len(s.peers) {
 			s.turn = 0
@@ -148,6 +149,7 @@ func (v *VM) fold(limit int, all bool) {
 		p := &s.peers[s.turn]
 		if s.turn != v.worker.number && p.epoch != 0 && p.next <= p.head && (all || p.next < p.digest.First()) {
 			if limit -= v.foldPeer(p, s.turn, limit); p.next <= p.head {
+				s.behind = true
 				return // this one is next
 			}
 		}

@@ -208,29 +208,66 @@ func TestOnlyOneServes(t *testing.T) {
 // is there, and the version of the snapshot.
 func TestBusyWorkersLookLess(t *testing.T) {
 	p := sharers(t, 5, 16, plan.SharingProcess)
-	reads := 0
-	for _, w := range p.Workers {
-		w.Host.OnCall = func(name string) {
-			if name == "Shared" {
-				reads++
-			}
-		}
-	}
+	reads := countReads(p.Workers...)
 	const requests = 4000
 	for i := range requests {
 		if i == requests/2 {
-			reads = 0 // all know of each other
+			*reads = 0 // all know of each other
 		}
 		r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("busy"+strconv.Itoa(i), 2000)))
 		p.Workers[1+i%4].Do(&r)
 		p.Advance(125 * time.Microsecond)
 	}
-	if n := float64(reads) / (requests / 2); n > 1.1 {
+	if n := float64(*reads) / (requests / 2); n < 0.85 || n > 1.1 {
 		t.Errorf("%.2f reads a request", n)
 	}
 	if n := p.Metric("zerohop_sharing_lost_records_total").Value; n != 0 {
 		t.Errorf("%d records lost", n)
 	}
+}
+
+// TestLooks counts what one of two workers reads while it makes 240 picks: the vector of the other one once an interval of 2 ms, or
+// after eight picks where these take longer, but at most two and a half; who is there, at each look that is 8 ms after the last time;
+// and the version of the snapshot, after 4 ms.
+func TestLooks(t *testing.T) {
+	for _, tt := range []struct {
+		apart time.Duration // of two picks
+		reads int
+	}{
+		{100 * time.Microsecond, 12 + 3 + 6},      // an interval has more than eight
+		{500 * time.Microsecond, 30 + 15 + 31},    // eight take two intervals
+		{700 * time.Microsecond, 80 + 20 + 40},    // eight take too long: three to an interval
+		{3000 * time.Microsecond, 240 + 80 + 120}, // each is an interval after the last
+	} {
+		p := sharers(t, 3, 4, plan.SharingProcess)
+		r := lifecycletest.Chat(lifecycletest.ChatBody(lifecycletest.Text("looks", 2000)))
+		for i := range 40 {
+			p.Workers[1+i%2].Do(&r)
+			p.Advance(5 * time.Millisecond)
+		}
+		reads := countReads(p.Workers[1])
+		for range 240 {
+			p.Workers[1].Do(&r)
+			p.Advance(tt.apart)
+		}
+		if *reads != tt.reads {
+			t.Errorf("a pick each %v: %d reads, want %d", tt.apart, *reads, tt.reads)
+		}
+		p.Close()
+	}
+}
+
+// countReads counts what workers read of shared data from now on.
+func countReads(workers ...*hosttest.Worker) *int {
+	reads := new(int)
+	for _, w := range workers {
+		w.Host.OnCall = func(name string) {
+			if name == "Shared" {
+				*reads++
+			}
+		}
+	}
+	return reads
 }
 
 // TestImpossibleHead reads a vector that says of a log what no log can come to.

@@ -253,7 +253,7 @@ func (w *writer) instr(i, end, nested int) (int, error) {
 			return jump, w.jump(i)
 		}
 	case opCall:
-		if n := w.endingCall(i, end, nested); n > 0 {
+		if n := w.noReturnCall(i, end, nested); n > 0 {
 			w.copy(i)
 			w.out = append(w.out, opReturn)
 			return n, nil
@@ -292,16 +292,16 @@ func (w *writer) jump(i int) error {
 	return nil
 }
 
-// endingCall returns the number of instructions of a call that does not return, up to the jump behind it; 0 if it is another one.
-func (w *writer) endingCall(i, end, nested int) int {
-	if !w.ending[w.code[i].arg] {
+// noReturnCall returns the number of instructions of a call that does not return, up to the jump behind it; 0 if it is another one.
+func (w *writer) noReturnCall(i, end, nested int) int {
+	if !w.noReturn[w.code[i].arg] {
 		return 0
 	}
 	for k := i + 1; k < end; k++ {
 		switch c := &w.code[k]; c.op {
 		case opGlobalGet, opLocalSet:
 		case opBrIf:
-			if int(c.arg) < nested || !w.ends(k) {
+			if int(c.arg) < nested || !w.behindNoReturn(k) {
 				return 0
 			}
 			return k + 1 - i

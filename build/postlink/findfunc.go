@@ -7,8 +7,8 @@ import (
 )
 
 // runtime.findfunctab leads from a PC to the first function that may have it. It has a bucket for every bucketPCs of them: a
-// number of a function, and for each of the parts of the bucket how much to add. On Wasm the PC of a function is its number
-// times funcPCs, so that a bucket is always of one function, and the table says nothing that is not known without it: a tenth
+// number of a function, and for each of the parts of the bucket how much to add. On Wasm the PC of a function is its place in
+// the table of functions times funcPCs, so that a bucket is always of one function, and the table says nothing that is not known without it: a tenth
 // of a module. The linker puts the number of each bucket into a data segment of its own.
 const (
 	bucketPCs    = 4096

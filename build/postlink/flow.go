@@ -23,7 +23,7 @@ import "slices"
 // A jump to place k is: i32.const number; local.set 0; br to the loop. The table translates numbers to places.
 type function struct {
 	deferReturn uint32          // the function that a recovered panic returns to the call of
-	ending      map[uint32]bool // functions that do not return
+	noReturn    map[uint32]bool // functions that do not return
 
 	body   []byte
 	code   []instr
@@ -40,7 +40,7 @@ type block struct {
 	first, end int   // instructions
 	to         []int // blocks that it may jump to
 	falls      bool  // it may end without a jump
-	resumed    bool  // the runtime may continue there: it begins the function, or comes after a call
+	resumed    bool  // the runtime may continue there: it begins the function, comes after a call that may return, or calls deferreturn
 }
 
 // jump is the number of instructions of a jump of the program.
@@ -70,7 +70,7 @@ func (f *function) read() bool {
 			if left == 0 {
 				return f.foot(i)
 			}
-			f.blocks = append(f.blocks, block{first: i + 1, resumed: i > 0 && f.code[i-1].op == opBrIf && !f.ends(i-1)})
+			f.blocks = append(f.blocks, block{first: i + 1, resumed: i > 0 && f.code[i-1].op == opBrIf && !f.behindNoReturn(i-1)})
 		case opBr:
 			if int(c.arg) < nested {
 				continue
@@ -182,7 +182,7 @@ func (f *function) target(i int) int {
 	return f.table[min(int(f.code[i-2].arg), len(f.table)-1)]
 }
 
-// leaves reports whether a block ends in a jump, a return or a trap.
+// leaves reports whether a block ends in a jump, a return, a trap or a call that does not return.
 func (f *function) leaves(b *block) bool {
 	if b.end == b.first {
 		return false
@@ -191,14 +191,14 @@ func (f *function) leaves(b *block) bool {
 	case opBr, opReturn, opUnreachable:
 		return true
 	case opBrIf:
-		return f.ends(b.end - 1)
+		return f.behindNoReturn(b.end - 1)
 	}
 	return false
 }
 
-// ends reports whether the conditional jump at i comes after a call that does not return.
-func (f *function) ends(i int) bool {
+// behindNoReturn reports whether the conditional jump at i comes after a call that does not return.
+func (f *function) behindNoReturn(i int) bool {
 	for i--; i > 1 && f.code[i].op == opLocalSet && f.code[i-1].op == opGlobalGet; i -= 2 {
 	}
-	return i >= 0 && f.code[i].op == opCall && f.ending[f.code[i].arg]
+	return i >= 0 && f.code[i].op == opCall && f.noReturn[f.code[i].arg]
 }

@@ -42,7 +42,7 @@ func FuzzModule(f *testing.F) {
 }
 
 // newFunction returns a function that may call deferreturn as number 7, and as number 8 one that does not return.
-func newFunction() function { return function{deferReturn: 7, ending: map[uint32]bool{8: true}} }
+func newFunction() function { return function{deferReturn: 7, noReturn: map[uint32]bool{8: true}} }
 
 // Parts of the functions below.
 const (

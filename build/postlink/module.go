@@ -22,9 +22,9 @@ const namesOfFunctions = 1
 // deferReturn is the function that a function whose panic was recovered calls next. The runtime continues there.
 const deferReturn = "runtime.deferreturn"
 
-// endings are the functions that never return to where they are called, and whose calls the compiler or many programs write. What
+// noReturns are the functions that never return to where they are called, and whose calls the compiler or many programs write. What
 // stands behind such a call is not reached, which the compiler does not say: its code goes on with whatever comes next.
-var endings = []string{
+var noReturns = []string{
 	"runtime.goPanicIndex", "runtime.goPanicIndexU",
 	"runtime.goPanicSliceAlen", "runtime.goPanicSliceAlenU", "runtime.goPanicSliceAcap", "runtime.goPanicSliceAcapU",
 	"runtime.goPanicSliceB", "runtime.goPanicSliceBU", "runtime.goPanicSlice3Alen", "runtime.goPanicSlice3AlenU",
@@ -41,7 +41,7 @@ type section struct {
 
 // Rewrite returns module b, as Go's linker wrote it with the names of its functions (without -ldflags=-s), with jumps that lead
 // where they go and without the names. The functions whose names are in order come first, in this order; names that no function
-// has are left out.
+// has are left out. An order is refused, with an error, for a module with sections that Go's linker does not write.
 func Rewrite(b []byte, order []string) ([]byte, Stats, error) {
 	var stats Stats
 	sections, err := split(b)
@@ -124,10 +124,10 @@ func rewriteCode(b []byte, names map[string]uint32, stats *Stats) ([]byte, error
 	r := &reader{b: b}
 	n := r.count()
 	out := appendUint(make([]byte, 0, len(b)), n)
-	f := function{deferReturn: names[deferReturn], ending: make(map[uint32]bool)}
-	for _, name := range endings {
+	f := function{deferReturn: names[deferReturn], noReturn: make(map[uint32]bool)}
+	for _, name := range noReturns {
 		if i, ok := names[name]; ok {
-			f.ending[i] = true
+			f.noReturn[i] = true
 		}
 	}
 	for i := range n {

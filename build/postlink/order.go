@@ -106,21 +106,32 @@ func renumberCalls(body []byte, code []instr, number []int) ([]byte, error) {
 	return append(out, body[done:]...), nil
 }
 
+// function reads the number of a function and returns its new one.
+func (r *reader) function(number []int) int {
+	i := r.uint()
+	if i >= uint64(len(number)) {
+		r.fail(errNumber)
+		return 0
+	}
+	return number[i]
+}
+
 // renumberExports returns an export section with other numbers of functions.
 func renumberExports(section []byte, number []int) ([]byte, error) {
+	if section == nil {
+		return nil, nil
+	}
 	r := &reader{b: section}
 	n := r.count()
 	out := appendUint(nil, n)
 	for range n {
 		out = appendBytes(out, r.bytes())
-		kind, i := r.byte(), int(r.uint())
-		if kind == 0 {
-			if i >= len(number) {
-				return nil, errNumber
-			}
-			i = number[i]
+		kind := r.byte()
+		if out = append(out, kind); kind == 0 {
+			out = appendUint(out, r.function(number))
+		} else {
+			out = appendUint(out, int(r.uint()))
 		}
-		out = appendUint(append(out, kind), i)
 	}
 	return out, r.err
 }
@@ -143,11 +154,7 @@ func renumberElements(section []byte, number []int) ([]byte, error) {
 		functions := r.count()
 		out = appendUint(out, functions)
 		for range functions {
-			i := int(r.uint())
-			if i >= len(number) {
-				return nil, errNumber
-			}
-			out = appendUint(out, number[i])
+			out = appendUint(out, r.function(number))
 		}
 	}
 	return out, r.err

@@ -6,7 +6,7 @@
 // machine code of each byte. In a filter, whose code is cold when a request comes, these bytes are what a request costs.
 //
 // Rewrite finds out where the jumps lead and writes them as such. The table stays for the places at which the Go runtime may
-// continue a function: its begin, behind its calls, and where a recovered panic returns. A loop of the program becomes a loop
+// continue a function: its begin, behind its calls that may return, and where a recovered panic returns. A loop of the program becomes a loop
 // of the module if the runtime cannot continue within it. What only debuggers read is left out, as -ldflags=-s would.
 //
 // A tenth of what is left is runtime.findfunctab, by which the runtime finds the function of a PC. Its content follows from the

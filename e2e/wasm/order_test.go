@@ -41,16 +41,16 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := strings.Split(string(text), "\n")
+	listed := strings.Fields(string(text))
 	missing := slices.DeleteFunc(each, func(name string) bool { return slices.Contains(listed, name) })
 	if len(missing)*10 > len(each) {
 		t.Errorf("%s lacks %d of %d functions, run make order: %q", path, len(missing), len(each), missing)
 	}
-	t.Logf("%d functions are called by each request, %d by some; %d are not in the file", len(each), len(some), len(missing))
+	t.Logf("%d functions are called at least once for two requests, %d less often; %d are not in the file", len(each), len(some), len(missing))
 }
 
-// called returns the names of the functions of the module that each request calls, or at least every second one, and that some do,
-// ticks and requests to other workers included. Both are in the order of the first call.
+// called returns the names of the functions of the module that are called at least once for every two requests, and of those that are
+// called less often, ticks and requests to other workers included. Both are in the order of the first call.
 func called(t *testing.T, root string) (each, some []string) {
 	t.Helper()
 	path, err := Build(root, t.TempDir())

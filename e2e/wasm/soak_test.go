@@ -108,7 +108,7 @@ func (s *soak) send(n int) {
 	}
 }
 
-// TestSoak sends mixed requests and asserts that the linear memory does not grow once a fifth of them has passed.
+// TestSoak sends mixed requests and asserts that the linear memory does not grow once soakWarmUp of them have passed.
 func TestSoak(t *testing.T) {
 	n := soakRequests(t)
 	s := newSoak(t, module, n)
