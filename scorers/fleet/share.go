@@ -18,6 +18,8 @@ type share struct {
 
 	peers []peer // by number; what they have at a slot stands in its place
 
+	recent [recentIDs]int32 // by the low part of an id, which is a hash: the slot at which an id with that part was found last
+
 	heard       []uint64 // by slot: time of the newest change of its health that is known of
 	transitions []int32  // slots whose health this worker changed; see TakeTransitions
 }
@@ -31,6 +33,9 @@ type peer struct {
 	slots         []int32 // own slot of each; -1 if the endpoint is not known
 	seen          []bool  // of each: the newest scrape has seen the picks that the entry says it has not
 }
+
+// recentIDs is a power of two.
+const recentIDs = 64
 
 // fewEntries is how many entries are compared at once. Most entries of a vector are what they were.
 const fewEntries = 16
@@ -70,7 +75,12 @@ func (t *Table) VectorChanged() bool { return t.share.changed }
 
 // Slot returns the slot of the endpoint with this id; false if it is not known.
 func (t *Table) Slot(id uint64) (int32, bool) {
+	recent := &t.share.recent[id%recentIDs]
+	if s := *recent; int(s) < len(t.view.ID) && t.view.ID[s] == id && id != 0 {
+		return s, true
+	}
 	s, ok := t.byID[id]
+	*recent = s
 	return s, ok
 }
 

@@ -467,6 +467,25 @@ func TestVectorFollows(t *testing.T) {
 	}
 }
 
+// TestSlot asks for the slots of endpoints that come, go and get each other's slots, each twice: what was found before must not stay.
+func TestSlot(t *testing.T) {
+	tab := New(200, stale)
+	for _, have := range [][2]int{{0, 0}, {0, 200}, {100, 200}, {100, 300}, {0, 200}, {0, 1}} {
+		apply(tab, fleetOf(have[1])[have[0]:], 1, 1)
+		for range 2 {
+			for n, e := range fleetOf(300) {
+				s, ok := tab.Slot(e.ID)
+				if want := n >= have[0] && n < have[1]; ok != want || ok && tab.View().ID[s] != e.ID {
+					t.Errorf("endpoints %v: endpoint %d is known: %v, at slot %d", have, n, ok, s)
+				}
+			}
+			if s, ok := tab.Slot(0); ok {
+				t.Errorf("no endpoint is known at slot %d", s)
+			}
+		}
+	}
+}
+
 func TestHealthOfPeers(t *testing.T) {
 	tab := New(2, stale)
 	apply(tab, fleetOf(2), 1, 1)

@@ -114,8 +114,6 @@ func (x *Index) known(memo []uint32, i int, key uint64) uint32 {
 }
 
 // cut takes the records first…last out of the list.
-//
-//go:noinline
 func (x *Index) cut(l *lru, first, last uint32) {
 	prev, next := x.recs[first].prev, x.recs[last].next
 	if prev != 0 {
@@ -131,8 +129,6 @@ func (x *Index) cut(l *lru, first, last uint32) {
 }
 
 // link puts the records first…last behind after, or in front if after is 0.
-//
-//go:noinline
 func (x *Index) link(l *lru, first, last, after uint32) {
 	next := l.head
 	if after != 0 {

@@ -3,8 +3,6 @@ package prefixindex
 import "math/bits"
 
 // newPart returns a run that is not used.
-//
-//go:noinline
 func (x *Index) newPart() uint32 {
 	e := x.freeRun
 	if e != 0 {
@@ -16,7 +14,8 @@ func (x *Index) newPart() uint32 {
 		e = uint32(x.usedRun)
 		x.usedRun++
 	}
-	x.runs[e] = run{}
+	r := &x.runs[e]
+	r.keys[0], r.bits, r.next, r.holders, r.shape, r.rec = 0, [1]uint64{}, 0, 0, 0, 0 // the other keys do not count
 	return e
 }
 
@@ -48,8 +47,13 @@ func (x *Index) lengthen(e uint32, blocks []uint64) int {
 			x.runs[p].next = next
 			p = next
 		}
-		added := copy(x.runs[p].keys[at:], rest)
-		rest, n = rest[added:], n+uint32(added)
+		keys := &x.runs[p].keys
+		for len(rest) > 0 && at < partKeys { // copy would be a call, which is more than a few words
+			keys[at] = rest[0]
+			at++
+			n++
+			rest = rest[1:]
+		}
 	}
 	return len(blocks)
 }

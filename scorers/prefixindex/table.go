@@ -133,15 +133,11 @@ func (x *Index) findRecord(e, slot uint32) uint32 {
 }
 
 // held reports whether slot holds blocks of run e.
-//
-//go:noinline
 func (x *Index) held(e, slot uint32) bool {
 	return *x.word(e, slot)>>(slot%wordBits)&1 != 0
 }
 
 // word returns the word of the holders of run e that has the bit of slot.
-//
-//go:noinline
 func (x *Index) word(e, slot uint32) *uint64 {
 	if x.words == 1 {
 		return &x.runs[e].bits[0]

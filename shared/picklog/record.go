@@ -246,11 +246,21 @@ func (r *Record) Chains() int { return max(r.from-(pickLens-recLen), 0) / 4 }
 // from is 0 for the first one, and then what the call before returned.
 func (r *Record) AppendChain(dst []uint64, i, from, limit int) (out []uint64, next int) {
 	n := r.chainLen(i)
-	b := r.body[r.from+8*from:]
-	for k := range min(n, limit) {
-		dst = append(dst, binary.LittleEndian.Uint64(b[8*k:]))
+	b, at := r.body[r.from+8*from:], len(dst)
+	dst = hashRoom(dst, max(min(n, limit), 0))
+	for k := range dst[at:] {
+		dst[at+k] = binary.LittleEndian.Uint64(b)
+		b = b[8:]
 	}
 	return dst, from + n
+}
+
+// hashRoom makes b n hashes longer.
+func hashRoom(b []uint64, n int) []uint64 {
+	if cap(b)-len(b) < n {
+		b = slices.Grow(b, n)
+	}
+	return b[:len(b)+n]
 }
 
 // Event returns what a record of kind KindEvent tells.
