@@ -193,7 +193,8 @@ func all(t *testing.T, b *traffic.Bed) {
 				}
 				p := b.Pick(t, last.ID)
 				if p.Attempts != len(b.Sims) {
-					t.Errorf("picked %+v, want %d attempts", p, len(b.Sims))
+					e := b.Entry(t, last.ID)
+					t.Errorf("picked %+v, want %d attempts; Envoy says %s, %s after %s", p, len(b.Sims), e.String("flags"), e.String("details"), e.String("attempts"))
 				}
 				if !listed {
 					arrived(t, b, last, body, len(b.Sims))
