@@ -143,8 +143,8 @@ func (v *VM) publishPick(now uint64) {
 	v.publish()
 }
 
-// patience is how long a VM that makes many picks does without a look at the others until it has made busyPicks, ns. A look costs a host call for each of
-// them, in which Envoy does more than the VM does with the answer.
+// patience is how long a VM that makes many picks does without a look at the others until it has made busyPicks, ns. A look costs a
+// host call for each of them, in which Envoy does more than the VM does with the answer.
 func (s *sharing) patience() uint64 { return s.interval * 5 / 2 }
 
 // upToDate reports whether the last look has left nothing to be read.

@@ -322,7 +322,8 @@ func BenchmarkSharing(b *testing.B) {
 	}
 }
 
-// BenchmarkLook is a look at other VMs, of which some have sent something: what they wrote before and after a request stands in turn.
+// BenchmarkLook is a look at other VMs, of which some have requests: what each wrote with one open stands there in turn with what it
+// wrote with two.
 func BenchmarkLook(b *testing.B) {
 	for _, bc := range []struct{ vms, endpoints, busy int }{{4, 16, 0}, {4, 16, 3}, {16, 16, 15}, {64, 16, 63}, {4, 1000, 3}, {64, 1000, 63}} {
 		b.Run(strconv.Itoa(bc.vms)+" VMs "+strconv.Itoa(bc.endpoints)+" endpoints "+strconv.Itoa(bc.busy)+" busy", func(b *testing.B) {
@@ -345,7 +346,7 @@ func BenchmarkLook(b *testing.B) {
 				now := uint64(p.Now())
 				for k := range wrote {
 					vector := wrote[k][i%2]
-					binary.LittleEndian.PutUint64(vector[16:], now)
+					binary.LittleEndian.PutUint64(vector[16:], now) // when it was written; see package loads
 					p.Put(keys[k], vector)
 				}
 				i++

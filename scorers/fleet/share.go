@@ -34,7 +34,7 @@ type peer struct {
 	seen          []bool  // of each: the newest scrape has seen the picks that the entry says it has not
 }
 
-// recentIDs is a power of two.
+// recentIDs is how many slots are remembered to find those of most records without a look into the map; a power of two.
 const recentIDs = 64
 
 // fewEntries is how many entries are compared at once. Most entries of a vector are what they were.
@@ -76,6 +76,7 @@ func (t *Table) VectorChanged() bool { return t.share.changed }
 // Slot returns the slot of the endpoint with this id; false if it is not known.
 func (t *Table) Slot(id uint64) (int32, bool) {
 	recent := &t.share.recent[id%recentIDs]
+	// Free slots have id 0. What is remembered may be of an endpoint that is gone: the id in the slot decides.
 	if s := *recent; int(s) < len(t.view.ID) && t.view.ID[s] == id && id != 0 {
 		return s, true
 	}
