@@ -59,6 +59,13 @@ func start(t *testing.T) *bed {
 	for i := range 3 {
 		endpoints = append(endpoints, traffic.Backend(t, "pod-"+strconv.Itoa(i), handler))
 	}
+	t.Cleanup(func() { // before the endpoints close, which wait for their handlers
+		select {
+		case <-b.gate.open:
+		default:
+			close(b.gate.open)
+		}
+	})
 	endpoints = append(endpoints, harness.Endpoint{Name: "dead", Address: traffic.DeadAddress(t)})
 	for _, e := range endpoints {
 		name, address := []byte("default/"+e.Name), []byte(e.Address)
